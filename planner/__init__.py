@@ -1,0 +1,1 @@
+"""Places the ranks of a training job on machines, with a proof of how good the plan is."""
