@@ -1,0 +1,1 @@
+"""What users write: the problem file, its parts, and how it is read."""

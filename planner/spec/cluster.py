@@ -1,0 +1,359 @@
+"""`cluster`: the machines as the user writes them, and how they become arrays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag
+
+from planner.errors import Complaint, InputError
+from planner.machines import Ints, Level, Machines, first_domain_that_splits, order_levels
+from planner.spec.hostlist import HostlistError, expand
+from planner.spec.model import Count, Factor, Index, Strict
+from planner.spec.names import MAX_ITEMS, NAME_RULE, did_you_mean, is_name
+
+PATH = "$.cluster"
+
+
+class Node(Strict):
+    """Nodes that share their GPUs' description."""
+
+    name: str = Field(description="Hostlist of the nodes this object describes")
+    gpus: Count | None = Field(None, description="GPUs of each; default cluster.gpus_per_node")
+    offline: list[Index] = Field([], description="GPU indices that may hold no rank")
+    uuids: list[str] = Field([], description="UUID of each GPU, in index order")
+
+
+class FabricLevel(Strict):
+    """A level of the fabric beside the node: exactly one way of naming its domains."""
+
+    name: str = Field(description="Name of the level")
+    weight: Factor = Field(1, description="Cost factor of a link that leaves a domain")
+    domains: dict[str, str | list[str]] | None = Field(
+        None, description="Domain name to hostlist of its nodes"
+    )
+    nodes_per_domain: Count | None = Field(
+        None, description="Consecutive nodes of a domain; the last may be shorter"
+    )
+    gpus_per_domain: Count | None = Field(
+        None, description="Consecutive GPU indices of a domain inside a node"
+    )
+
+
+def _node_kind(value: object) -> str:
+    return "hostlist" if isinstance(value, str) else "node"
+
+
+def _nodes_kind(value: object) -> str:
+    if isinstance(value, str):
+        return "hostlist"
+    return "list" if isinstance(value, list) else "count"
+
+
+NodeItem = Annotated[
+    Annotated[str, Tag("hostlist")] | Annotated[Node, Tag("node")], Discriminator(_node_kind)
+]
+Nodes = Annotated[
+    Annotated[Count, Tag("count")]
+    | Annotated[str, Tag("hostlist")]
+    | Annotated[list[NodeItem], Tag("list")],
+    Discriminator(_nodes_kind),
+]
+
+
+class Cluster(Strict):
+    """Nodes of GPUs and the levels of the fabric."""
+
+    nodes: Nodes = Field(description="Number of nodes, a hostlist, or a list of both and objects")
+    gpus_per_node: Count = Field(8, description="GPUs of a node that names none")
+    node_weight: Factor = Field(1, description="Cost factor of a link that leaves a node")
+    levels: list[FabricLevel] = Field([], description="Further levels; they must nest")
+
+    @cached_property
+    def machines(self) -> Machines:
+        """The machines as arrays.
+
+        Raises:
+            InputError: names, sizes or domains that contradict one another.
+        """
+        return _build(self)
+
+
+@dataclass(frozen=True)
+class _Host:
+    """One expanded node and the JSON path of the line it comes from."""
+
+    name: str
+    gpus: int
+    offline: Sequence[int]
+    uuids: Sequence[str]
+    path: str
+
+
+def expand_hostlist(text: str, path: str) -> list[str]:
+    """Names of a hostlist, with the JSON path in the error.
+
+    Raises:
+        InputError: not a hostlist, too long, or a name that may not be used.
+    """
+    try:
+        names = expand(text, MAX_ITEMS)
+    except HostlistError as error:
+        raise InputError(
+            Complaint(
+                path,
+                f"not a hostlist (column {error.column})",
+                got=error.got,
+                expected=error.expected,
+            )
+        ) from None
+    for name in names:
+        if not is_name(name):
+            raise InputError(Complaint(path, "not a name", got=repr(name), expected=NAME_RULE))
+    return names
+
+
+def _expand_nodes(cluster: Cluster) -> Iterator[_Host]:
+    nodes, default = cluster.nodes, cluster.gpus_per_node
+    path = f"{PATH}.nodes"
+    if isinstance(nodes, int):
+        _refuse_absurd(nodes, default, path)
+        yield from (_Host(f"node{i}", default, (), (), path) for i in range(nodes))
+        return
+    items = [nodes] if isinstance(nodes, str) else nodes
+    for i, item in enumerate(items):
+        here = path if isinstance(nodes, str) else f"{path}[{i}]"
+        if isinstance(item, str):
+            yield from (_Host(n, default, (), (), here) for n in expand_hostlist(item, here))
+        else:
+            gpus = default if item.gpus is None else item.gpus
+            for name in expand_hostlist(item.name, f"{here}.name"):
+                yield _Host(name, gpus, item.offline, item.uuids, here)
+
+
+def _refuse_absurd(nodes: int, gpus: int, path: str) -> None:
+    if nodes * gpus > MAX_ITEMS:
+        raise InputError(
+            Complaint(
+                path,
+                "too many devices",
+                got=f"{nodes} nodes x {gpus} GPUs",
+                expected=f"at most {MAX_ITEMS} devices",
+            )
+        )
+
+
+def _hosts(cluster: Cluster) -> list[_Host]:
+    hosts: list[_Host] = []
+    seen: dict[str, str] = {}
+    total = 0
+    for host in _expand_nodes(cluster):
+        total += host.gpus
+        if total > MAX_ITEMS:
+            _refuse_absurd(len(hosts) + 1, host.gpus, host.path)
+            raise InputError(
+                Complaint(host.path, "too many devices", expected=f"at most {MAX_ITEMS}")
+            )
+        if host.name in seen:
+            raise InputError(
+                Complaint(
+                    host.path,
+                    "duplicate host name",
+                    got=repr(host.name),
+                    expected="every node once",
+                    remedy=f"it already stands at {seen[host.name]}",
+                )
+            )
+        seen[host.name] = host.path
+        _check_gpus(host)
+        hosts.append(host)
+    if not hosts:
+        raise InputError(Complaint(f"{PATH}.nodes", "no nodes", expected="at least one node"))
+    _check_uuids(hosts)
+    return hosts
+
+
+def _check_gpus(host: _Host) -> None:
+    bad = [gpu for gpu in host.offline if gpu >= host.gpus]
+    if bad:
+        raise InputError(
+            Complaint(
+                f"{host.path}.offline",
+                "no such GPU",
+                got=f"{bad[0]}",
+                expected=f"0 to {host.gpus - 1} (node {host.name} has {host.gpus} GPUs)",
+            )
+        )
+    if host.uuids and len(host.uuids) != host.gpus:
+        raise InputError(
+            Complaint(
+                f"{host.path}.uuids",
+                "one UUID a GPU",
+                got=f"{len(host.uuids)}",
+                expected=f"{host.gpus}",
+            )
+        )
+
+
+def _check_uuids(hosts: Sequence[_Host]) -> None:
+    owner: dict[str, str] = {}
+    for host in hosts:
+        for uuid in host.uuids:
+            if uuid in owner:
+                raise InputError(
+                    Complaint(
+                        f"{host.path}.uuids",
+                        "one GPU twice",
+                        got=repr(uuid),
+                        remedy=f"it already stands at {owner[uuid]}; give each node its own object",
+                    )
+                )
+            owner[uuid] = f"{host.path}.uuids"
+
+
+def _build(cluster: Cluster) -> Machines:
+    hosts = _hosts(cluster)
+    gpus = np.array([h.gpus for h in hosts], np.int64)
+    first = np.concatenate([[0], np.cumsum(gpus)[:-1]])
+    online = np.ones(int(gpus.sum()), bool)
+    for h, host in enumerate(hosts):
+        if host.offline:
+            online[first[h] + np.array(host.offline)] = False
+    names = tuple(h.name for h in hosts)
+    bare = Machines(names, gpus, online, {h.name: tuple(h.uuids) for h in hosts if h.uuids}, ())
+    levels = [Level("node", cluster.node_weight, bare.device_node, names)]
+    paths = {"node": PATH}
+    for i, level in enumerate(cluster.levels):
+        path = f"{PATH}.levels[{i}]"
+        _check_level_name(level, paths, path)
+        paths[level.name] = path
+        levels.append(_level(level, bare, path))
+    ordered = order_levels(levels)
+    for fine, coarse in zip(ordered, ordered[1:], strict=False):
+        _check_nesting(fine, coarse, paths)
+    return Machines(names, gpus, online, bare.uuids, ordered)
+
+
+def _check_level_name(level: FabricLevel, taken: dict[str, str], path: str) -> None:
+    if not is_name(level.name):
+        raise InputError(
+            Complaint(f"{path}.name", "not a name", got=repr(level.name), expected=NAME_RULE)
+        )
+    if level.name in taken:
+        other = "node is the level of the nodes themselves" if level.name == "node" else None
+        raise InputError(
+            Complaint(
+                f"{path}.name",
+                "level name taken",
+                got=repr(level.name),
+                expected="a name of its own",
+                remedy=other or f"it already stands at {taken[level.name]}",
+            )
+        )
+
+
+def _level(level: FabricLevel, machines: Machines, path: str) -> Level:
+    ways = {
+        "domains": level.domains,
+        "nodes_per_domain": level.nodes_per_domain,
+        "gpus_per_domain": level.gpus_per_domain,
+    }
+    given = [way for way, value in ways.items() if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            Complaint(
+                path,
+                "a level names its domains in exactly one way",
+                got=" and ".join(given) or "none",
+                expected="domains, nodes_per_domain or gpus_per_domain",
+            )
+        )
+    if level.gpus_per_domain is not None:
+        return _level_inside_nodes(level, level.gpus_per_domain, machines)
+    if level.nodes_per_domain is not None:
+        of_node = np.arange(len(machines.hosts)) // level.nodes_per_domain
+        names = tuple(f"{level.name}{i}" for i in range(int(of_node[-1]) + 1))
+    else:
+        of_node, names = _named_domains(level.domains or {}, machines, f"{path}.domains")
+    return Level(level.name, level.weight, of_node[machines.device_node], names)
+
+
+def _level_inside_nodes(level: FabricLevel, size: int, machines: Machines) -> Level:
+    parts = -(-machines.gpus // size)
+    first = np.concatenate([[0], np.cumsum(parts)[:-1]])
+    domain = first[machines.device_node] + machines.device_gpu // size
+    names = tuple(
+        f"{host}.{level.name}{i}"
+        for host, count in zip(machines.hosts, parts.tolist(), strict=True)
+        for i in range(count)
+    )
+    return Level(level.name, level.weight, domain, names)
+
+
+def _named_domains(
+    domains: dict[str, str | list[str]], machines: Machines, path: str
+) -> tuple[Ints, tuple[str, ...]]:
+    of_node = np.full(len(machines.hosts), -1, np.int64)
+    names = tuple(domains)
+    for d, (name, hostlists) in enumerate(domains.items()):
+        here = f"{path}.{name}"
+        if not is_name(name):
+            raise InputError(Complaint(path, "not a name", got=repr(name), expected=NAME_RULE))
+        for text in [hostlists] if isinstance(hostlists, str) else hostlists:
+            for host in expand_hostlist(text, here):
+                _place(host, d, of_node, machines, names, here)
+    missing = np.flatnonzero(of_node < 0)
+    if len(missing):
+        raise InputError(
+            Complaint(
+                path,
+                "every node lies in one domain",
+                got=f"{len(missing)} in none, the first {machines.hosts[int(missing[0])]!r}",
+                remedy="add it to a domain (a domain of its own if it hangs alone)",
+            )
+        )
+    return of_node, names
+
+
+def _place(
+    host: str, d: int, of_node: Ints, machines: Machines, names: Sequence[str], path: str
+) -> None:
+    node = machines.node_index.get(host)
+    if node is None:
+        raise InputError(
+            Complaint(
+                path,
+                "unknown node",
+                got=repr(host),
+                expected="a node of cluster.nodes",
+                remedy=did_you_mean(host, machines.hosts),
+            )
+        )
+    if of_node[node] >= 0:
+        raise InputError(
+            Complaint(
+                path,
+                "a node in two places of one level",
+                got=repr(host),
+                remedy=f"it already lies in {names[int(of_node[node])]!r}",
+            )
+        )
+    of_node[node] = d
+
+
+def _check_nesting(fine: Level, coarse: Level, paths: dict[str, str]) -> None:
+    split = first_domain_that_splits(fine.domain, coarse.domain)
+    if split is not None:
+        inside = np.unique(coarse.domain[fine.domain == split])[:2]
+        a, b = (coarse.names[int(i)] for i in inside)
+        raise InputError(
+            Complaint(
+                paths[fine.name] if fine.name != "node" else paths[coarse.name],
+                f"levels must nest, but {fine.name} {fine.names[split]!r} lies in "
+                f"two domains of {coarse.name}",
+                got=f"{a!r} and {b!r}",
+                remedy="move its nodes into one domain, or drop one of the two levels",
+            )
+        )

@@ -1,0 +1,77 @@
+"""Reading JSON files: one error for whatever is wrong with them, duplicate keys refused."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Complaint, InputError
+from planner.spec.problem import Problem
+
+STDIN = "-"
+
+
+def load(path: str | Path) -> Problem:
+    """Read and check a problem file; ``-`` reads standard input.
+
+    Raises:
+        InputError: unreadable, not JSON, or not a problem; with the file and JSON path of each
+            complaint.
+    """
+    name = source_name(path)
+    data = parse_json(read_text(path), name)
+    try:
+        return Problem.model_validate(data)
+    except InputError as error:
+        raise error.within(name) from None
+
+
+def source_name(path: str | Path) -> str:
+    """How errors name the file."""
+    return "<stdin>" if str(path) == STDIN else str(path)
+
+
+def read_text(path: str | Path) -> str:
+    """Text of a file or of standard input, UTF-8 with or without a byte-order mark.
+
+    Raises:
+        InputError: it cannot be read or is not UTF-8.
+    """
+    name = source_name(path)
+    try:
+        raw = sys.stdin.buffer.read() if str(path) == STDIN else Path(path).read_bytes()
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = f"byte 0x{raw[error.start]:02x} at offset {error.start}"
+        raise InputError(Complaint(name, "not UTF-8 text", got=at)) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Complaint(name, "cannot be read", got=reason)) from None
+
+
+def parse_json(text: str, name: str) -> Any:
+    """The data of a JSON text; every object's keys must be distinct.
+
+    Raises:
+        InputError: not JSON (with line and column), or a key given twice.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        where = f"{name}: line {error.lineno}, column {error.colno}"
+        raise InputError(Complaint(where, "not JSON", got=error.msg)) from None
+    except InputError as error:
+        raise error.within(name) from None
+    except RecursionError:
+        raise InputError(Complaint(name, "not JSON a problem could use: nested too deep")) from None
+    except ValueError as error:
+        raise InputError(Complaint(name, "not JSON a problem could use", got=str(error))) from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        raise InputError(Complaint("", "a key stands twice in one object", got=repr(twice)))
+    return data
