@@ -1,0 +1,233 @@
+"""What one domain can hold of one block, up to symmetry: shapes, their own costs, their overlaps.
+
+A *block* is `copies` data copies of one (module, stage); `copies` is 1 unless expert groups span
+several. Its cells are the slots r = t + tp * (c + cp * d), one bit each, so a piece of the block is
+a bit mask. Permutations of the cells that map every ring and every all-to-all group inside the
+block onto another one split the masks into classes, the *shapes*. All costs are doubled, so that
+half a pair link is an integer.
+
+Two statements carry every bound built on this table, and both stay true if fewer permutations are
+used, or some that do not respect the dp planes:
+
+* own cost and touched plane rows of a shape are the least over its members,
+* full plane rows and overlaps are the greatest over its members.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from planner_models.job import Job, ModuleShape, Weights
+
+MAX_CELLS = 16
+"""Largest block whose subsets are listed (2 ** 16 masks)."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Groups of one kind as cell masks, with the weight of a link.
+
+    Attributes:
+        kind: "tp", "cp", "dp", "ep", "expt_tp" or "expt_dp".
+        weight: cost of one link, not doubled.
+        masks: the groups, or for a plane the cells a block adds to each of its groups.
+    """
+
+    kind: str
+    weight: int
+    masks: tuple[int, ...]
+
+
+def copies_in_block(job: Job) -> int:
+    """Data copies a block spans for every tp, cp, ep and expt_tp group to lie inside one block."""
+    spans = [
+        lcm(m.tp * m.cp, m.etp * m.ep) // (m.tp * m.cp) if m.ep > 1 else 1 for m in job.modules
+    ]
+    return lcm(*spans)
+
+
+def _fibres(cells: int, key: npt.NDArray[np.int64]) -> tuple[int, ...]:
+    """Masks of the cells that agree in `key`, in order of the key."""
+    groups: dict[int, int] = {}
+    for r in range(cells):
+        groups[int(key[r])] = groups.get(int(key[r]), 0) | 1 << r
+    return tuple(groups[k] for k in sorted(groups))
+
+
+def _inner_families(shape: ModuleShape, cells: int, w: Weights) -> tuple[Family, ...]:
+    r = np.arange(cells)
+    found = [
+        Family("tp", w.tp, _fibres(cells, r // shape.tp)) if shape.tp > 1 else None,
+        Family("cp", w.cp, _fibres(cells, r % shape.tp + r // (shape.tp * shape.cp) * shape.tp))
+        if shape.cp > 1
+        else None,
+    ]
+    if shape.ep > 1:
+        group = shape.etp * shape.ep
+        found.append(Family("ep", w.ep, _fibres(cells, r // group * shape.etp + r % shape.etp)))
+        if shape.etp > 1:
+            found.append(Family("expt_tp", w.expt_tp, _fibres(cells, r // shape.etp)))
+    return tuple(f for f in found if f is not None and f.weight > 0)
+
+
+def _planes(shape: ModuleShape, cells: int, dp: int, w: Weights) -> tuple[Family, ...]:
+    r = np.arange(cells)
+    found = []
+    if shape.cp * dp > 1:
+        found.append(Family("dp", w.dp, _fibres(cells, r % shape.tp)))
+    group = shape.etp * shape.ep
+    if shape.ep > 1 and shape.tp * shape.cp * dp > group:
+        found.append(Family("expt_dp", w.expt_dp, _fibres(cells, r % group)))
+    return tuple(f for f in found if f.weight > 0)
+
+
+def _digit_swaps(shape: ModuleShape, cells: int) -> Iterator[list[int]]:
+    """Permutations of cells that may respect the groups: swaps of digit values, and a reversal.
+
+    Digits are cut at 1, etp, etp * ep, tp, tp * cp and the block's size. Two values of a digit
+    trade places everywhere, or, with experts, in one run of the next digit only.
+    """
+    cuts = {1, shape.tp, shape.tp * shape.cp, cells}
+    if shape.ep > 1:
+        cuts |= {shape.etp, shape.etp * shape.ep}
+    for low, high in combinations(sorted(cuts), 2):
+        if high % low or cells % high:
+            continue
+        runs: list[range] = [range(cells)]
+        if shape.ep > 1:
+            runs += [range(q * high, (q + 1) * high) for q in range(cells // high)]
+        for run in runs:
+            for value in range(high // low - 1):
+                image = list(range(cells))
+                for r in run:
+                    digit = r // low % (high // low)
+                    if digit == value:
+                        image[r], image[r + low] = r + low, r
+                yield image
+    if shape.ep > 1:
+        yield list(range(cells))[::-1]
+
+
+def _move(masks: Ints, image: list[int]) -> Ints:
+    """Masks with bit r sent to bit image[r]."""
+    moved = np.zeros_like(masks)
+    for r, target in enumerate(image):
+        moved |= (masks >> r & 1) << target
+    return moved
+
+
+class Block:
+    """Shapes of a block of one module, for domains of at most `largest` slots.
+
+    Attributes:
+        cells: slots of a block.
+        blocks: blocks of a stage (data copies / copies in a block).
+        planes: the dp and expt_dp families that run across the blocks of a stage.
+        shape_of: shape index of every mask, -1 for the empty one and those above `largest`.
+        members: masks of each shape.
+        size, own: cells and doubled own cost of each shape.
+        rows, full: [plane, shape] plane groups touched at least, held in full at most.
+
+    Example:
+        >>> block = Block(ModuleShape(2, 2, 1), dp=1, copies=1, weights=Weights(10, 1, 0, 0),
+        ...               largest=2)
+        >>> [int(m[0]) for m in block.members], block.own.tolist()
+        ([1, 3, 5, 6], [22, 4, 20, 44])
+    """
+
+    def __init__(
+        self, shape: ModuleShape, *, dp: int, copies: int, weights: Weights, largest: int
+    ) -> None:
+        self.module = shape
+        self.copies = copies
+        self.cells = shape.tp * shape.cp * copies
+        if self.cells > MAX_CELLS:
+            raise ValueError(f"a block of {self.cells} cells exceeds {MAX_CELLS}")
+        self.blocks = dp // copies
+        self.families = _inner_families(shape, self.cells, weights)
+        self.planes = _planes(shape, self.cells, dp, weights)
+        self.label = self._classify()
+        bits = np.bitwise_count(self.label).astype(np.int64)
+        leaders = np.unique(self.label)
+        small = leaders[(leaders > 0) & (bits[leaders] <= largest)]
+        leaders_by_size = small[np.lexsort((small, bits[small]))]
+        self.shape_of = np.full(1 << self.cells, -1, dtype=np.int64)
+        self.shape_of[leaders_by_size] = np.arange(leaders_by_size.size)
+        self.shape_of = self.shape_of[self.label]
+        self.leader = leaders_by_size
+        self.members = self._members()
+        self.size = bits[self.leader]
+        self.own = self._own()
+        self.rows, self.full = self._plane_counts()
+
+    def __len__(self) -> int:
+        return self.leader.size
+
+    def _classify(self) -> Ints:
+        """Least member of every mask's class, by label propagation over the generators."""
+        masks = np.arange(1 << self.cells, dtype=np.int64)
+        groups = [set(f.masks) for f in self.families]
+        images = []
+        for image in _digit_swaps(self.module, self.cells):
+            moved = _move(masks, image)
+            if all({int(moved[g]) for g in family} == family for family in groups):
+                images.append(moved)
+        label = masks
+        while True:
+            before = label
+            for moved in images:
+                label = np.minimum(label, label[moved])
+            label = label[label]
+            if np.array_equal(before, label):
+                return label
+
+    def _members(self) -> tuple[Ints, ...]:
+        held = np.flatnonzero(self.shape_of >= 0)
+        order = np.argsort(self.shape_of[held], kind="stable")
+        counts = np.bincount(self.shape_of[held], minlength=len(self))
+        return tuple(np.split(held[order], np.cumsum(counts)[:-1]))
+
+    def _own(self) -> Ints:
+        own = np.zeros(len(self), dtype=np.int64)
+        for family in self.families:
+            for mask in family.masks:
+                held = np.bitwise_count(self.leader & mask).astype(np.int64)
+                out = mask.bit_count() - held
+                if family.kind == "ep":
+                    own += family.weight * held * out
+                else:
+                    own += 2 * family.weight * ((held > 0) & (out > 0))
+        return own
+
+    def _plane_counts(self) -> tuple[Ints, Ints]:
+        rows = np.zeros((len(self.planes), len(self)), dtype=np.int64)
+        full = np.zeros_like(rows)
+        for f, plane in enumerate(self.planes):
+            for s, masks in enumerate(self.members):
+                cells = masks[:, None] & np.array(plane.masks, dtype=np.int64)
+                rows[f, s] = np.count_nonzero(cells, axis=1).min()
+                full[f, s] = np.count_nonzero(cells == np.array(plane.masks), axis=1).max()
+        return rows, full
+
+    @cached_property
+    def overlap(self) -> Ints:
+        """[shape, shape] greatest number of common cells over all members of both."""
+        common = np.zeros((len(self), len(self)), dtype=np.int64)
+        for b, masks in enumerate(self.members):
+            meet = np.bitwise_count(self.leader[:, None] & masks)
+            common[:, b] = meet.max(axis=1)
+        return common
+
+    def slice_counts(self, shape: int) -> list[tuple[int, ...]]:
+        """Cells held in each (data copy, cp slice), descending; one tuple a distinct member."""
+        slices = _fibres(self.cells, np.arange(self.cells) // self.module.tp)
+        held = np.bitwise_count(self.members[shape][:, None] & np.array(slices, dtype=np.int64))
+        ordered = np.unique(-np.sort(-held.astype(np.int64), axis=1), axis=0)
+        return [tuple(int(x) for x in row) for row in ordered]

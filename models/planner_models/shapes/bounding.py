@@ -1,0 +1,123 @@
+"""The bound, from a job and the capacities of one level to an integer."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from planner_models.job import Job, Weights
+from planner_models.shapes.blocks import MAX_CELLS, copies_in_block
+from planner_models.shapes.column_generation import (
+    Evaluation,
+    Master,
+    Relaxation,
+    best_prices,
+    rounded,
+)
+from planner_models.shapes.pricing import FAR, NodePricing
+from planner_models.shapes.segments import all_segments, stage_graph
+from planner_models.shapes.tilings import tiling_graph
+
+MAX_CAPACITY = 12
+"""Largest domain whose contents are enumerated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapesBound:
+    """A proven lower bound on one level's cost.
+
+    Attributes:
+        value: every placement costs at least this much at the level.
+        capacities: the level's capacities, as given.
+        relaxation: the problem that was relaxed.
+        prices: the prices that prove the bound.
+        master: the linear programme and its columns.
+    """
+
+    value: int
+    capacities: tuple[int, ...]
+    relaxation: Relaxation
+    prices: Evaluation
+    master: Master
+
+
+def applies(job: Job, capacities: Sequence[int]) -> bool:
+    """Whether blocks and domains are small enough for shapes to be listed."""
+    copies = copies_in_block(job)
+    cells = max(m.tp * m.cp for m in job.modules) * copies
+    return cells <= MAX_CELLS and max(capacities, default=0) <= MAX_CAPACITY
+
+
+def granularity(job: Job, weights: Weights) -> int:
+    """Greatest number every cost is a multiple of: the gcd of the weights of kinds that occur."""
+    occurring = [
+        weight
+        for m in job.modules
+        for weight, occurs in (
+            (weights.tp, m.tp > 1),
+            (weights.cp, m.cp > 1),
+            (weights.dp, m.cp * job.dp > 1),
+            (weights.pp, m.pp > 1 or len(job.modules) == 2),
+            (weights.ep, m.ep > 1),
+            (weights.expt_tp, m.ep > 1 and m.etp > 1),
+            (weights.expt_dp, m.ep > 1 and m.tp * m.cp * job.dp > m.etp * m.ep),
+        )
+        if occurs
+    ]
+    if job.tied and job.modules[-1].pp > 1:
+        occurring.append(weights.embd)
+    return gcd(*occurring) or 1
+
+
+def relax(job: Job, weights: Weights, capacities: Sequence[int]) -> Relaxation:
+    """Segments, tilings and pricing of a job on domains of these capacities."""
+    largest = max(capacities)
+    idle = sum(capacities) - job.world
+    if idle < 0:
+        raise ValueError(f"{job.world} slots do not fit {sum(capacities)} places")
+    graph = stage_graph(job, weights, largest)
+    segments = all_segments(graph, largest)
+    count = Counter(c for c in capacities if c > 0)
+    return Relaxation(
+        graph,
+        tuple(tiling_graph(block) for block in graph.blocks),
+        tuple(NodePricing(graph, segments, capacity=c, idle=idle) for c in sorted(count)),
+        tuple(count[c] for c in sorted(count)),
+    )
+
+
+def bound(
+    job: Job,
+    weights: Weights,
+    capacities: Sequence[int],
+    *,
+    incumbent: int | None = None,
+    deadline: float | None = None,
+) -> ShapesBound:
+    """Bound the cost of one level from below.
+
+    Args:
+        job: the job; `applies(job, capacities)` holds.
+        weights: cost of a link of each kind at this level.
+        capacities: usable slots of each domain.
+        incumbent: cost of a known plan at this level; nothing above it is looked for.
+        deadline: `time.monotonic` to stop at, with whatever is proven by then.
+
+    Raises:
+        ValueError: the domains are too small, or `applies` does not hold.
+
+    Example:
+        >>> from planner_models.job import ModuleShape
+        >>> job = Job((ModuleShape(2, 2, 1), ModuleShape(6, 2, 2)), dp=2)
+        >>> bound(job, Weights(tp=1000, cp=100, dp=1, pp=10), [8] * 7).value
+        8490
+    """
+    relaxation = relax(job, weights, capacities)
+    unit = granularity(job, weights)
+    prices, master = best_prices(
+        relaxation,
+        enough=FAR if incumbent is None else incumbent,
+        granularity=unit,
+        deadline=deadline,
+    )
+    return ShapesBound(rounded(prices.total, unit), tuple(capacities), relaxation, prices, master)
