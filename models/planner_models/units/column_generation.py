@@ -1,0 +1,136 @@
+"""The bound by column generation over patterns of domains and paths of copies.
+
+Sets
+    k classes of domains (equal capacity), patterns of each class, arcs of each place (`copies`),
+    rows r: pairs (a, b) of neighbouring heights at a place; a pair and its mirror image share a row
+    when the pipeline reads the same backwards.
+Data
+    q[k] domains of class k; sizes of its patterns lie in [capacity - idle, capacity]; costs.
+Variables
+    z[k, pattern] >= 0, y[place, arc] >= 0, and a slack on either side of each row.
+Subject to
+    convexity[k]   sum of z over the patterns of k  =  q[k]
+    flow[p, part]  arcs into a partition of stage p  =  arcs out of it; D copies start
+    coupling[r]    uses of r by the patterns  =  uses of r by the arcs
+Minimise
+    cost of the patterns, plus a penalty on slack.
+
+For *any* prices mu of the rows
+
+    L(mu) = constant + sum_k q[k] min over patterns (cost - mu)  +  D (cheapest copy under mu)
+
+is a lower bound. Prices are multiples of 1 / SCALE, so L is an exact integer in those units and a
+solver's rounding never touches the proof. Pricing is done half-way between the best prices so far
+and the programme's, and at the programme's own when that brings no column.
+"""
+
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+
+from planner_models.units.contents import Contents
+from planner_models.units.copies import cheapest_copy, copy_arcs
+from planner_models.units.heights import Ints, Pattern, Pipeline
+from planner_models.units.programme import SCALE, Domains, Programme, Rows
+
+TOLERANCE = 1e-6
+"""Of the programme's optimum against whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What column generation leaves behind.
+
+    Attributes:
+        bound: greatest L, in units of 1 / SCALE.
+        prices: prices that give it, [P + 1, H + 1, H + 1].
+        patterns: for each class the patterns of the programme.
+        rounds: number of prices evaluated.
+    """
+
+    bound: int
+    prices: Ints
+    patterns: list[list[Pattern]]
+    rounds: int
+
+    @property
+    def rounded(self) -> int:
+        """The bound as a whole number of cost units."""
+        return -(-self.bound // SCALE)
+
+
+class Generation:
+    """The programme, the columns it has, and the best prices so far."""
+
+    def __init__(self, pipeline: Pipeline, domains: Domains) -> None:
+        self.pipeline, self.domains = pipeline, domains
+        self.rows, self.arcs = Rows(pipeline), copy_arcs(pipeline)
+        self.programme = Programme(pipeline, domains, self.rows, self.arcs)
+        self.patterns: list[dict[Pattern, None]] = [{} for _ in domains.count]
+        self.prices = np.zeros(self.rows.count, np.int64)
+        self.rounds = 0
+        self.bound = self._priced(self.prices)
+
+    def _priced(self, prices: Ints) -> int:
+        """L at some prices; the cheapest pattern of every class joins the programme."""
+        spread = self.rows.spread(prices)
+        contents = Contents(self.pipeline, spread, SCALE, int(self.domains.capacity[-1]))
+        total = SCALE * self.pipeline.constant
+        total += self.pipeline.copies * cheapest_copy(self.arcs, spread)
+        for k, count in enumerate(self.domains.count):
+            least, most = int(self.domains.least[k]), int(self.domains.capacity[k])
+            size = least + int(contents.value[least : most + 1].argmin())
+            total += int(count * contents.value[size])
+            pattern = contents.pattern(size)
+            if pattern not in self.patterns[k]:
+                self.patterns[k][pattern] = None
+                self.programme.add(k, pattern)
+        self.rounds += 1
+        return total
+
+    def improve(self, prices: Ints) -> bool:
+        """Evaluate L at some prices; whether that brought a column."""
+        before = sum(map(len, self.patterns))
+        bound = self._priced(prices)
+        if bound > self.bound:
+            self.bound, self.prices = bound, prices
+        return sum(map(len, self.patterns)) > before
+
+    def finished(self) -> Columns:
+        """The best bound and all columns."""
+        patterns = [list(found) for found in self.patterns]
+        return Columns(self.bound, self.rows.spread(self.prices), patterns, self.rounds)
+
+    def run(self, target: int | None, deadline: float | None) -> Columns:
+        """Repeat until no column is left, the target is reached or time is up."""
+        while target is None or self.bound <= SCALE * (target - 1):
+            solution = self.programme.solve()
+            if solution is None or (deadline is not None and monotonic() > deadline):
+                break
+            if not solution.slack and -(-self.bound // SCALE) >= solution.value - TOLERANCE:
+                break
+            if self.improve((self.prices + solution.prices) // 2) or self.improve(solution.prices):
+                continue
+            if not solution.slack:
+                break
+            self.programme.raise_penalty()
+        return self.finished()
+
+
+def generate(
+    pipeline: Pipeline,
+    domains: Domains,
+    *,
+    target: int | None = None,
+    deadline: float | None = None,
+) -> Columns:
+    """The bound and its columns.
+
+    Args:
+        pipeline: units and what cutting them costs.
+        domains: where they go.
+        target: a cost, in the pipeline's terms, above which nothing needs to be proven.
+        deadline: `time.monotonic()` at which to stop.
+    """
+    return Generation(pipeline, domains).run(target, deadline)

@@ -1,0 +1,154 @@
+"""The linear programme of `column_generation`: rows, arcs of the copies, and the columns so far."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no marker
+
+from planner_models.units.copies import Arcs
+from planner_models.units.heights import Ints, Pattern, Pipeline, pattern_cost, pattern_pairs
+
+SCALE = 720_720
+"""Price units in one unit of cost: prices that are fractions up to sixteenths are met exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """Classes of domains of equal capacity.
+
+    Attributes:
+        capacity: what a domain of the class can hold, ascending, [K].
+        count: domains of the class, [K].
+        least: what a domain of the class holds at least, [K].
+    """
+
+    capacity: Ints
+    count: Ints
+    least: Ints
+
+
+def domains_of(pipeline: Pipeline, capacities: Ints) -> Domains | None:
+    """The classes of some capacities (in `grain` GPUs), or None if the units do not fit."""
+    idle = int(capacities.sum()) - pipeline.total
+    if idle < 0:
+        return None
+    capacity, count = np.unique(capacities, return_counts=True)
+    return Domains(capacity, count, np.maximum(capacity - idle, 0))
+
+
+class Rows:
+    """The coupling rows: one for each orbit of pairs under reading backwards.
+
+    Attributes:
+        real: which pairs exist, [P + 1, H + 1, H + 1].
+        of: row of each pair, -1 where none exists, of the same shape.
+        count: number of rows.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        ends, heights = pipeline.bordered, np.arange(pipeline.most + 1)
+        left = heights[:, None] <= ends[:-1, None, None]
+        right = heights <= ends[1:, None, None]
+        index = np.arange(pipeline.credit.size).reshape(pipeline.credit.shape)
+        if pipeline.symmetric:
+            index = np.minimum(index, index[::-1].transpose(0, 2, 1))
+        self.real = left & right & (heights[:, None] + heights > 0)
+        names, rows = np.unique(index[self.real], return_inverse=True)
+        self.of = np.full(index.shape, -1)
+        self.of[self.real] = rows
+        self.count = len(names)
+
+    def summed(self, uses: Ints) -> Ints:
+        """Uses of pairs added up by row, [rows]."""
+        rows, weights = self.of[self.real], uses[self.real]
+        return np.bincount(rows, weights, self.count).astype(np.int64)
+
+    def spread(self, prices: Ints) -> Ints:
+        """Prices of rows given to their pairs, [P + 1, H + 1, H + 1]."""
+        return np.where(self.real, prices[self.of], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """An optimum of the programme.
+
+    Attributes:
+        value: its cost, the pipeline's constant included.
+        prices: duals of the rows, in 1 / SCALE.
+        slack: whether it uses slack.
+    """
+
+    value: float
+    prices: Ints
+    slack: bool
+
+
+class Programme:
+    """The programme over the columns found so far."""
+
+    def __init__(self, pipeline: Pipeline, domains: Domains, rows: Rows, arcs: list[Arcs]) -> None:
+        self.pipeline, self.rows = pipeline, rows
+        self.solver = pywraplp.Solver.CreateSolver("GLOP")
+        self.objective = self.solver.Objective()
+        self.objective.SetMinimization()
+        self.coupling = [self.solver.Constraint(0.0, 0.0) for _ in range(rows.count)]
+        self.convexity = [self.solver.Constraint(float(q), float(q)) for q in domains.count]
+        self.penalty = float(
+            max(pipeline.own.max(), pipeline.credit.max(), pipeline.plane.max(), 1)
+        )
+        self.slacks = []
+        for row in self.coupling:
+            for sign in (1.0, -1.0):
+                slack = self._variable(self.penalty)
+                row.SetCoefficient(slack, sign)
+                self.slacks.append(slack)
+        self._flow(arcs)
+
+    def _variable(self, cost: float) -> pywraplp.Variable:
+        """A new variable >= 0."""
+        variable = self.solver.NumVar(0.0, self.solver.infinity(), "")
+        self.objective.SetCoefficient(variable, cost)
+        return variable
+
+    def _flow(self, arcs: list[Arcs]) -> None:
+        """D copies, from the one partition before the pipeline to the one behind it."""
+        D = float(self.pipeline.copies)
+        before = [self.solver.Constraint(-D, -D)]
+        for p, here in enumerate(arcs):
+            arrived = D if p == self.pipeline.stages else 0.0
+            after = [self.solver.Constraint(arrived, arrived) for _ in range(here.heads)]
+            for arc, uses in enumerate(here.uses):
+                y = self._variable(0.0)
+                before[here.tail[arc]].SetCoefficient(y, -1.0)
+                after[here.head[arc]].SetCoefficient(y, 1.0)
+                used = np.flatnonzero(uses)
+                rows = self.rows.of[p].ravel()[used]
+                for row in np.unique(rows):
+                    total = float(uses[used[rows == row]].sum())
+                    self.coupling[row].SetCoefficient(y, -total)
+            before = after
+
+    def add(self, k: int, pattern: Pattern) -> None:
+        """A new pattern of class k."""
+        z = self._variable(float(pattern_cost(self.pipeline, pattern)))
+        self.convexity[k].SetCoefficient(z, 1.0)
+        uses = self.rows.summed(pattern_pairs(self.pipeline, pattern))
+        for row in np.flatnonzero(uses):
+            self.coupling[row].SetCoefficient(z, float(uses[row]))
+
+    def solve(self) -> Solution | None:
+        """An optimum, None if the solver reports trouble."""
+        if self.solver.Solve() != pywraplp.Solver.OPTIMAL:
+            return None
+        duals = np.array([row.dual_value() for row in self.coupling])
+        return Solution(
+            self.objective.Value() + self.pipeline.constant,
+            np.rint(SCALE * duals).astype(np.int64),
+            any(slack.solution_value() > 1e-7 for slack in self.slacks),
+        )
+
+    def raise_penalty(self) -> None:
+        """Make slack four times dearer."""
+        self.penalty *= 4
+        for slack in self.slacks:
+            self.objective.SetCoefficient(slack, self.penalty)
