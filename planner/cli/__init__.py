@@ -1,8 +1,10 @@
 """The `planner` command. Each subcommand lives in its own module, imported only when it runs."""
 
-from importlib import import_module, metadata
+from importlib import import_module
 
 import click
+
+from planner import __version__
 
 COMMANDS = {
     "solve": "planner.cli.solving",
@@ -59,7 +61,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(metadata.version("rank-layout-planner"), prog_name="planner")
+@click.version_option(__version__, prog_name="planner")
 def group() -> None:
     """Place the ranks of a training job on machines, with a proof of how good the plan is."""
 

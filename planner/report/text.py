@@ -1,0 +1,94 @@
+"""A plan's summary as a terminal shows it."""
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from planner.plan import Plan
+from planner.report.summary import before_after, datasets_per_host, ring_crossings, summary
+from planner.spec.job import Module
+
+
+def print_summary(plan: Plan, console: Console) -> None:
+    """Print what the plan is, what it saves and what is proven."""
+    console.print(_summary(plan), highlight=False)
+
+
+def _summary(plan: Plan) -> RenderableType:
+    facts = summary(plan)
+    lines = [_headline(plan), _job(plan), Text()]
+    after = [*_proof(plan), *_layout(plan), *(Text(f"warning: {w}") for w in facts["warnings"])]
+    return Group(*lines, _link_table(plan), Text(), *after)
+
+
+def number(value: float) -> str:
+    """A count or cost with thousands separated."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _headline(plan: Plan) -> Text:
+    s = plan.solver
+    cost, before = s["cost"], plan.baseline["cost"]
+    proven = (
+        "proven optimal"
+        if s["status"] == "optimal"
+        else f"at most {100 * s['gap']:.2f} % above the optimum (proven bound {number(s['bound'])})"
+    )
+    ratio = f", {before / cost:.2f}x less than Megatron's order" if 0 < cost < before else ""
+    return Text.assemble(
+        ("cost ", ""), (number(cost), "bold"), (f", {proven}{ratio} ({number(before)})", "")
+    )
+
+
+def _job(plan: Plan) -> Text:
+    job = plan.problem.resolved.job
+    modules = "; ".join(f"{name} {_sizes(m)}" for name, m in job.modules.items())
+    return Text(f"{number(plan.grid.world)} ranks: {modules}; dp {plan.grid.dp}; order {job.order}")
+
+
+def _sizes(m: Module) -> str:
+    text = f"tp {m.tp} cp {m.cp} pp {m.pp}"
+    text += f" vpp {m.vpp}" if m.vpp > 1 else ""
+    return text + (f" ep {m.ep} etp {m.expert_tp}" if m.has_experts else "")
+
+
+def _link_table(plan: Plan) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("links that leave a")
+    table.add_column("kind")
+    table.add_column("Megatron's order", justify="right")
+    table.add_column("this plan", justify="right")
+    shown = ""
+    for level, kind, before, after in before_after(plan):
+        table.add_row(level if level != shown else "", kind, number(before), number(after))
+        shown = level
+    return table
+
+
+def _proof(plan: Plan) -> list[Text]:
+    return [
+        Text(
+            f"{entry['level']}: at least {number(entry['bound'])} proven by {entry['proof']}, "
+            f"this plan {number(entry['cost'])}"
+        )
+        for entry in plan.solver.get("levels", [])
+    ]
+
+
+def _layout(plan: Plan) -> list[Text]:
+    facts = summary(plan)
+    lines = [Text(f"{len(plan.hosts)} hosts, master {facts['master']}")]
+    crossings = ring_crossings(plan)
+    if any(crossings.values()):
+        text = ", ".join(f"{number(n)} at {level}" for level, n in crossings.items())
+        lines.append(Text(f"borders the CP ring crosses in cp order: {text}"))
+    idle = facts["idle"]
+    if idle:
+        more = f" and {len(idle) - 8} more" if len(idle) > 8 else ""
+        lines.append(Text(f"idle GPUs: {', '.join(idle[:8])}{more}"))
+    slots = ", ".join(f"{h} hosts with {s}" for s, h in datasets_per_host(plan).items())
+    lines.append(Text(f"dataset slots a host: {slots}"))
+    if plan.solver.get("seconds") is not None:
+        lines.append(Text(f"solved in {plan.solver['seconds']['total']:.1f} s"))
+    return lines
