@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from planner.grid import Grid, Ints
-from planner.machines import Machines
+from planner.machines import Level, Machines
 from planner.spec.names import LINK_KINDS
 from planner.spec.problem import Problem
 
@@ -81,16 +81,17 @@ def exact(number: float) -> Fraction:
     return Fraction(str(number))
 
 
-def total(problem: Problem, machines: Machines, counted: Links) -> Fraction:
-    """Cost of counted links: sum over levels and kinds of level weight x kind weight x links."""
+def level_cost(problem: Problem, level: Level, counted: dict[str, int]) -> Fraction:
+    """Cost of the links counted at one level: level weight x sum of kind weight x links."""
     weights = problem.objective.weights.model_dump()
+    inner = sum((exact(weights[kind]) * n for kind, n in counted.items()), Fraction(0))
+    return exact(level.weight) * inner
+
+
+def total(problem: Problem, machines: Machines, counted: Links) -> Fraction:
+    """Cost of counted links, summed over the levels."""
     return sum(
-        (
-            exact(level.weight) * exact(weights[kind]) * n
-            for level in machines.levels
-            for kind, n in counted[level.name].items()
-        ),
-        Fraction(0),
+        (level_cost(problem, level, counted[level.name]) for level in machines.levels), Fraction(0)
     )
 
 
