@@ -81,10 +81,15 @@ def exact(number: float) -> Fraction:
     return Fraction(str(number))
 
 
+def link_weights(problem: Problem) -> dict[str, Fraction]:
+    """Cost of one link of each kind."""
+    return {kind: exact(w) for kind, w in problem.objective.weights.model_dump().items()}
+
+
 def level_cost(problem: Problem, level: Level, counted: dict[str, int]) -> Fraction:
     """Cost of the links counted at one level: level weight x sum of kind weight x links."""
-    weights = problem.objective.weights.model_dump()
-    inner = sum((exact(weights[kind]) * n for kind, n in counted.items()), Fraction(0))
+    weights = link_weights(problem)
+    inner = sum((weights[kind] * n for kind, n in counted.items()), Fraction(0))
     return exact(level.weight) * inner
 
 

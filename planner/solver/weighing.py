@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
-from planner.cost import exact
+from planner.cost import exact, link_weights
 from planner.grid import Grid
 from planner.machines import Machines
 from planner.spec.names import LINK_KINDS
 from planner.spec.problem import Problem
-from planner.traffic import kind_weights
 
 _MOST = 2**50  # largest cost the models may meet, with room for their own scaling
 _DIGITS = 2**20  # resolution of weights that cannot be scaled exactly
@@ -47,8 +46,8 @@ def weigh(problem: Problem, grid: Grid, machines: Machines) -> Weighing:
     """
     counted = _occurring(grid)
     kinds = {
-        kind: Fraction(weight) if counted[kind] else Fraction(0)
-        for kind, weight in kind_weights(problem).items()
+        kind: weight if counted[kind] else Fraction(0)
+        for kind, weight in link_weights(problem).items()
     }
     levels = [exact(level.weight) for level in machines.levels]
     kind_ints, kind_unit, kinds_exact = _scaled(list(kinds.values()))

@@ -1,0 +1,74 @@
+"""The exact model: small problems to proof, and any first plan under hard constraints."""
+
+from planner_models import assignment
+
+from planner.errors import Infeasible, NoPlan
+from planner.solver.state import Search
+from planner.solver.translation import exact_problem
+
+_MOST_BITS = 60_000  # model size up to which a proof or an improvement is worth trying
+_MOST_BITS_FIRST = 4_000_000  # and up to which a first plan is looked for
+BY = "the exact model"
+
+
+def solve_exactly(search: Search) -> None:
+    """Improve the incumbent and the bound by the exact model, where it fits.
+
+    Raises:
+        Infeasible: proven, with a minimal set of the user's lines that conflict.
+        NoPlan: there is no incumbent and none was found.
+    """
+    problem = exact_problem(
+        search.problem, search.grid, search.weighing, (), search.bound
+    )
+    first = search.placement is None
+    if problem.size > (_MOST_BITS_FIRST if first else _MOST_BITS):
+        if first:
+            raise NoPlan(
+                f"no regular layout satisfies the constraints, and {search.grid.world} ranks are "
+                "too many for the exact model; loosen a constraint"
+            )
+        return
+    start = None
+    if search.placement is not None:
+        start = problem.levels[0].domain[search.placement]
+    result = assignment.solve(
+        problem,
+        _limits(search),
+        start=start,
+        progress=lambda _cost, bound: bound is not None and search.raise_whole(bound) or None,
+        stop=search.options.stop,
+    )
+    if search.options.deterministic:
+        search.spend(search.left)
+    if result.status == "infeasible":
+        raise _refusal(search, problem)
+    search.raise_whole(result.bound)
+    if result.devices is not None:
+        search.offer(result.devices, BY)
+    elif first:
+        limit = search.options.time_limit
+        raise NoPlan(f"nothing found within {limit:g} s, and nothing proven; raise --time-limit")
+
+
+def _limits(search: Search) -> assignment.Limits:
+    left = max(search.left, 0.1)
+    deterministic = search.options.deterministic
+    return assignment.Limits(
+        seconds=None if deterministic else left,
+        work=left if deterministic else None,
+        workers=search.options.workers,
+        seed=search.options.seed,
+        gap=search.options.gap,
+    )
+
+
+def _refusal(search: Search, problem: assignment.Assignment) -> Infeasible:
+    limits = assignment.Limits(seconds=10.0, workers=search.options.workers)
+    found = assignment.conflict(problem, limits, stop=search.options.stop)
+    labels = found.labels if found is not None and found.labels else problem.labels
+    return Infeasible(
+        labels,
+        "the exact model proves that these lines exclude one another",
+        "loosen any one of them" if found is not None and found.minimal else None,
+    )

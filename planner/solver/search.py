@@ -1,0 +1,32 @@
+"""The search, step by step; each step only sees the incumbent and what is proven so far."""
+
+from collections.abc import Callable
+
+from planner.grid import Grid
+from planner.solver.counting import bound_by_counting
+from planner.solver.exact import solve_exactly
+from planner.solver.outcome import Options, Outcome
+from planner.solver.regular import offer_regular
+from planner.solver.state import Search
+from planner.spec.problem import Problem
+
+STEPS: tuple[Callable[[Search], None], ...] = (
+    offer_regular,
+    bound_by_counting,
+    solve_exactly,
+)
+
+
+def search(problem: Problem, grid: Grid, options: Options) -> Outcome:
+    """The best placement found within the limits and a proven bound.
+
+    Raises:
+        Infeasible: proven that no plan exists.
+        NoPlan: none was found.
+    """
+    state = Search(problem, grid, options)
+    for step in STEPS:
+        step(state)
+        if state.done and state.placement is not None:
+            break
+    return state.outcome()
