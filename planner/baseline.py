@@ -72,7 +72,7 @@ def _interleaved(grid: Grid, order: Sequence[str], shared: int, *, snake: bool) 
 
 
 def _size(module: ModuleGrid, axis: str) -> int:
-    return module.mesh.shape[_MESH.index(axis)]
+    return int(module.mesh.shape[_MESH.index(axis)])
 
 
 def _snake(mesh: Ints, shared: int) -> Ints:
@@ -154,7 +154,10 @@ def _box_cost(box: Sequence[int], sizes: Sequence[int], weights: dict[str, int])
 
 def _box_order(module: ModuleGrid, chain: Sequence[Sequence[int]]) -> Ints:
     """Slots sorted by the box they lie in, coarsest first, and by coordinate inside the finest."""
-    at = {axis: index.ravel() for axis, index in zip(_MESH, np.indices(module.mesh.shape), strict=True)}
+    at = {
+        axis: index.ravel()
+        for axis, index in zip(_MESH, np.indices(module.mesh.shape), strict=True)
+    }
     keys = [at[axis] for axis in AXES]
     for box in chain[1:]:
         keys += [at[axis] // side for axis, side in zip(AXES, box, strict=True)]

@@ -32,9 +32,7 @@ def links(grid: Grid, machines: Machines, placement: Ints) -> Links:
         >>> links(Grid.of(problem), problem.cluster.machines, np.array([0, 2, 1, 3]))["node"]["tp"]
         4
     """
-    return {
-        level.name: links_at(grid, level.domain[placement]) for level in machines.levels
-    }
+    return {level.name: links_at(grid, level.domain[placement]) for level in machines.levels}
 
 
 def links_at(grid: Grid, domain: Ints) -> dict[str, int]:

@@ -58,9 +58,7 @@ class InputError(PlannerError):
     exit_code = 2
 
     def __init__(self, complaints: Complaint | Sequence[Complaint]) -> None:
-        self.complaints = (
-            (complaints,) if isinstance(complaints, Complaint) else tuple(complaints)
-        )
+        self.complaints = (complaints,) if isinstance(complaints, Complaint) else tuple(complaints)
         super().__init__("\n".join(str(c) for c in self.complaints))
 
     def within(self, source: str) -> "InputError":

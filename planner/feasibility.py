@@ -165,9 +165,7 @@ def first_split_host(machines: Machines, placement: Ints) -> str | None:
     return machines.hosts[int(split[0])] if len(split) else None
 
 
-def _pins(
-    problem: Problem, grid: Grid, machines: Machines, placement: Ints
-) -> Iterator[Violation]:
+def _pins(problem: Problem, grid: Grid, machines: Machines, placement: Ints) -> Iterator[Violation]:
     for i, (rank, device) in enumerate(pinned(problem, grid)):
         if placement[rank] != device:
             text = f"rank {rank} is pinned to {seat(machines, device)}"

@@ -161,7 +161,7 @@ class Grid:
 
     @cached_property
     def bridge(self) -> Ints:
-        """[pairs, 2] encoder rank and the decoder rank it feeds, ascending; empty with one module."""
+        """[pairs, 2] encoder rank and the decoder rank it feeds; empty with one module."""
         if len(self.modules) == 1:
             return np.empty((0, 2), np.int64)
         source, target = self.modules
@@ -224,7 +224,9 @@ class Grid:
         families = [m.vary("tp", "pp") for m in self.modules]
         if not self._joined:
             return families
-        by_slice = [m.mesh.transpose(1, 2, 0, 3).reshape(self.dp * m.shape.cp, -1) for m in self.modules]
+        by_slice = [
+            m.mesh.transpose(1, 2, 0, 3).reshape(self.dp * m.shape.cp, -1) for m in self.modules
+        ]
         return [_sorted_rows(np.sort(np.concatenate(by_slice, axis=1), axis=1))]
 
     def _hierarchical(self, module: ModuleGrid, level: int) -> Ints:

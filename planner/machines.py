@@ -1,4 +1,4 @@
-"""The machines as arrays: devices numbered node after node, and the domain of each at every level."""
+"""The machines as arrays: devices numbered node after node, their domains at every level."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -134,4 +134,3 @@ def _statement(
         "levels": levels,
         "version": __version__,
     }
-

@@ -88,12 +88,13 @@ class PlanFile(_Form):
             form = cls.model_validate(data)
         except ValidationError as error:
             raise InputError(complaints_of(error, data, cls)) from None
-        for path, name in form._names():
+        for path, name in form.names():
             if not is_name(name):
                 raise InputError(Complaint(path, "not a host name", repr(name), NAME_RULE))
         return form
 
-    def _names(self) -> list[tuple[str, str]]:
+    def names(self) -> list[tuple[str, str]]:
+        """(JSON path, host name) of every place that names a host."""
         named = [(f"$.hosts[{i}]", h) for i, h in enumerate(self.hosts)]
         named += [(f"$.idle[{i}].host", s.host) for i, s in enumerate(self.idle)]
         distinct = {r.host: i for i, r in reversed(list(enumerate(self.ranks)))}

@@ -34,7 +34,7 @@ def run(group: click.Group) -> None:
     except MemoryError:
         click.echo("error: out of memory", err=True)
         sys.exit(1)
-    except Exception as error:  # noqa: BLE001 - the last resort of a command line
+    except Exception as error:  # the last resort of a command line
         if os.environ.get("PLANNER_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}"
@@ -58,7 +58,9 @@ def write(path: str | None, text: str) -> None:
     try:
         write_whole(path, text)
     except OSError as error:
-        raise click.UsageError(f"{path}: cannot be written; got {error.strerror or error}") from None
+        raise click.UsageError(
+            f"{path}: cannot be written; got {error.strerror or error}"
+        ) from None
 
 
 def check_writable(path: str | None) -> None:

@@ -9,7 +9,7 @@ import click
 @click.option("--nodes/--no-nodes", default=True, show_default=True, help="Draw the node grid.")
 @click.option("--all-nodes", is_flag=True, help="A line for every node, none folded.")
 def command(plan_file: str, *, as_json: bool, nodes: bool, all_nodes: bool) -> None:
-    """Summarise plan.json (- reads stdin): links before and after, what is proven, who sits where."""
+    """Summarise plan.json (- reads stdin): links before and after, the proof, who sits where."""
     from planner import read_plan  # noqa: PLC0415 - numpy only when needed
     from planner.cli.output import console, print_plan  # noqa: PLC0415 - rich only when printing
     from planner.report.nodes import print_nodes  # noqa: PLC0415

@@ -3,12 +3,16 @@
 import signal
 import sys
 import threading
+from math import isfinite
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Self
 
 import click
 
 from planner.cli.edge import STDOUT, check_writable, write
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
 
 
 @click.command("solve")
@@ -52,7 +56,7 @@ def command(  # one parameter an option
     With -o the plan goes to FILE and the summary to stdout; without it the plan goes to stdout and
     the summary to stderr. On a terminal without -o only the summary is shown.
     """
-    if time_limit != time_limit or time_limit == float("inf"):
+    if not isfinite(time_limit):
         raise click.BadParameter("expected a finite number of seconds", param_hint="--time-limit")
     check_writable(output)
     from planner import load, solve  # noqa: PLC0415 - heavy imports only when solving
@@ -83,7 +87,7 @@ def command(  # one parameter an option
         sys.exit(130)
 
 
-def _deliver(plan: Any, output: str | None, *, as_json: bool) -> None:
+def _deliver(plan: "Plan", output: str | None, *, as_json: bool) -> None:
     on_terminal = output is None and sys.stdout.isatty()
     if output is not None and output != STDOUT:
         write(output, plan.text())
@@ -96,7 +100,7 @@ def _deliver(plan: Any, output: str | None, *, as_json: bool) -> None:
         write(STDOUT, plan.text())
 
 
-def _summarise(plan: Any, *, as_json: bool, err: bool) -> None:
+def _summarise(plan: "Plan", *, as_json: bool, err: bool) -> None:
     from planner.cli.output import print_plan  # noqa: PLC0415 - rich only when printing
 
     print_plan(plan, as_json=as_json, err=err)
@@ -123,7 +127,7 @@ class _ProgressLine:
         self._shown = sys.stderr.isatty()
         self._width = 0
 
-    def __enter__(self) -> "_ProgressLine":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,8 +1,7 @@
 """Second step: what counting alone proves at each level (staircases and their master)."""
 
-from planner_models import master
-
 from planner.solver.state import Search
+from planner_models import master
 
 BY = "staircases"
 

@@ -1,10 +1,9 @@
 """The exact model: small problems to proof, and any first plan under hard constraints."""
 
-from planner_models import assignment
-
 from planner.errors import Infeasible, NoPlan
 from planner.solver.state import Search
 from planner.solver.translation import exact_problem
+from planner_models import assignment
 
 _MOST_BITS = 60_000  # model size up to which a proof or an improvement is worth trying
 _MOST_BITS_FIRST = 4_000_000  # and up to which a first plan is looked for
@@ -18,9 +17,7 @@ def solve_exactly(search: Search) -> None:
         Infeasible: proven, with a minimal set of the user's lines that conflict.
         NoPlan: there is no incumbent and none was found.
     """
-    problem = exact_problem(
-        search.problem, search.grid, search.weighing, (), search.bound
-    )
+    problem = exact_problem(search.problem, search.grid, search.weighing, (), search.bound)
     first = search.placement is None
     if problem.size > (_MOST_BITS_FIRST if first else _MOST_BITS):
         if first:
@@ -36,7 +33,7 @@ def solve_exactly(search: Search) -> None:
         problem,
         _limits(search),
         start=start,
-        progress=lambda _cost, bound: bound is not None and search.raise_whole(bound) or None,
+        progress=lambda _cost, bound: search.raise_whole(bound or 0),
         stop=search.options.stop,
     )
     if search.options.deterministic:

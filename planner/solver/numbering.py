@@ -44,10 +44,8 @@ def _sorted_domains(machines: Machines, placement: Ints) -> Ints:
     rank_of = np.full(len(machines.online), -1, np.int64)
     rank_of[placement] = np.arange(len(placement))
     parts = _finest_domains(machines, rank_of)
-    fine = machines.levels[0].domain
     for level in machines.levels[1:]:
-        parts = _merge_siblings(parts, fine, level.domain)
-        fine = level.domain
+        parts = _merge_siblings(parts, level.domain)
     _, devices, ranks = _exchange(list(parts.values()))
     out = np.empty_like(placement)
     held = ranks >= 0
@@ -74,7 +72,7 @@ def _finest_domains(machines: Machines, rank_of: Ints) -> dict[int, _Part]:
     return out
 
 
-def _merge_siblings(parts: dict[int, _Part], fine: Ints, coarse: Ints) -> dict[int, _Part]:
+def _merge_siblings(parts: dict[int, _Part], coarse: Ints) -> dict[int, _Part]:
     parent = {d: int(coarse[part[1][0]]) for d, part in parts.items()}
     children: dict[int, list[_Part]] = defaultdict(list)
     for d, part in parts.items():
@@ -194,4 +192,3 @@ def _improved(apart: Ints, order: Ints) -> Ints:
                 if new < length:
                     order, length, improved = turned, new, True
     return order
-

@@ -16,9 +16,7 @@ def offer_regular(search: Search) -> None:
         for order in devices:
             search.offer(order[: grid.world], "trainer ranks in order")
         return
-    orders = chain(
-        nested_boxes(grid, machines, weighing.kinds, weighing.levels), slot_orders(grid)
-    )
+    orders = chain(nested_boxes(grid, machines, weighing.kinds, weighing.levels), slot_orders(grid))
     for slots in orders:
         for order in devices:
             if search.interrupted:

@@ -5,8 +5,6 @@ from functools import cached_property
 from math import gcd
 from time import monotonic
 
-from planner_models.job import Job, Weights
-
 from planner.baseline import score
 from planner.cost import links_at
 from planner.feasibility import broken_constraints
@@ -16,6 +14,7 @@ from planner.solver.outcome import Options, Outcome, Proof, Stopped
 from planner.solver.translation import model_job, model_weights
 from planner.solver.weighing import Weighing, weigh
 from planner.spec.problem import Problem
+from planner_models.job import Job, Weights
 
 COUNTING = "nothing (links cost nothing here)"
 
@@ -100,9 +99,7 @@ class Search:
 
     def score(self, placement: Ints) -> int:
         """Integer cost of a placement."""
-        return score(
-            self.grid, self.machines, self.weighing.kinds, self.weighing.levels, placement
-        )
+        return score(self.grid, self.machines, self.weighing.kinds, self.weighing.levels, placement)
 
     def level_cost(self, level: int) -> int:
         """Integer cost of the incumbent at one level, level weight not included."""
@@ -122,9 +119,7 @@ class Search:
     @property
     def bound(self) -> int:
         """Proven lower bound on the integer cost of every plan."""
-        summed = sum(
-            w * b for w, b in zip(self.weighing.levels, self.level_bounds, strict=True)
-        )
+        summed = sum(w * b for w, b in zip(self.weighing.levels, self.level_bounds, strict=True))
         best = max(summed, self.whole_bound)
         return -(-best // self.granularity) * self.granularity
 

@@ -6,14 +6,14 @@ trainer ranks as they are, since launchers count in those.
 """
 
 import numpy as np
-from planner_models import assignment
-from planner_models.job import Job, ModuleShape, Weights
 
 from planner.feasibility import pinned
 from planner.grid import Grid, Ints, lane_pairs, slice_pairs
 from planner.machines import Machines
 from planner.solver.weighing import Weighing
 from planner.spec.problem import Problem
+from planner_models import assignment
+from planner_models.job import Job, ModuleShape, Weights
 
 OFFLINE = "$.cluster.nodes (offline GPUs)"
 
@@ -33,7 +33,11 @@ def model_weights(weighing: Weighing) -> Weights:
 
 
 def exact_problem(
-    problem: Problem, grid: Grid, weighing: Weighing, floors: tuple[assignment.Floor, ...], least: int
+    problem: Problem,
+    grid: Grid,
+    weighing: Weighing,
+    floors: tuple[assignment.Floor, ...],
+    least: int,
 ) -> assignment.Assignment:
     """The whole problem for the exact model, every hard constraint labelled with its JSON path.
 
@@ -88,7 +92,9 @@ def _pairs(grid: Grid, kinds: dict[str, int]) -> tuple[assignment.Pairs, ...]:
     pipeline = grid.pairs["pp"][: len(grid.pairs["pp"]) - bridge]
     found = (("pp", pipeline), ("embd", grid.pairs["embd"]))
     return tuple(
-        assignment.Pairs(name, kinds[name], ends) for name, ends in found if kinds[name] and len(ends)
+        assignment.Pairs(name, kinds[name], ends)
+        for name, ends in found
+        if kinds[name] and len(ends)
     )
 
 

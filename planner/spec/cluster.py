@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -231,7 +232,7 @@ def _build(cluster: Cluster) -> Machines:
         paths[level.name] = path
         levels.append(_level(level, bare, path))
     ordered = order_levels(levels)
-    for fine, coarse in zip(ordered, ordered[1:], strict=False):
+    for fine, coarse in pairwise(ordered):
         _check_nesting(fine, coarse, paths)
     return Machines(names, gpus, online, bare.uuids, ordered)
 

@@ -12,9 +12,7 @@ from planner.spec.names import did_you_mean
 _SHORT = 60
 
 
-def complaints_of(
-    error: ValidationError, data: object, model: type[BaseModel]
-) -> list[Complaint]:
+def complaints_of(error: ValidationError, data: object, model: type[BaseModel]) -> list[Complaint]:
     """Every error of a validation as a complaint."""
     return [_complaint(item, data, model) for item in error.errors(include_url=False)]
 
@@ -25,7 +23,9 @@ def _complaint(item: Any, data: object, model: type[BaseModel]) -> Complaint:
     kind = item["type"]
     if kind == "extra_forbidden":
         known = _fields_at(model, keys[:-1])
-        return Complaint(path, f"unknown key {str(keys[-1])!r}", remedy=did_you_mean(str(keys[-1]), known))
+        return Complaint(
+            path, f"unknown key {str(keys[-1])!r}", remedy=did_you_mean(str(keys[-1]), known)
+        )
     if kind == "missing":
         return Complaint(path, "required, but not given")
     return Complaint(path, item["msg"], got=_short(item["input"]))
@@ -41,7 +41,7 @@ def _keys(loc: Sequence[str | int], data: object, kind: str) -> list[str | int]:
     keys: list[str | int] = []
     here = data
     for i, part in enumerate(loc):
-        if isinstance(here, dict) and part in here:
+        if isinstance(here, dict) and part in here:  # noqa: SIM114 - types differ
             here = here[part]
         elif isinstance(here, list) and isinstance(part, int) and part < len(here):
             here = here[part]

@@ -115,7 +115,9 @@ def _order_complaints(job: Job) -> list[Complaint]:
             ]
         if token in tokens[:i]:
             return [Complaint(where, f"axis {token!r} stands twice", got=repr(job.order))]
-    sizes = {axis: max(getattr(m, axis) for m in job.modules.values()) for axis in ("tp", "cp", "pp")}
+    sizes = {
+        axis: max(getattr(m, axis) for m in job.modules.values()) for axis in ("tp", "cp", "pp")
+    }
     sizes["dp"] = 2 if job.dp == "auto" else job.dp
     missing = [axis for axis, size in sizes.items() if size > 1 and axis not in tokens]
     if missing:

@@ -1,13 +1,11 @@
 """Which names of nodes, levels and domains are accepted, and where a group or kind name stands."""
 
 import re
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_])?")
-NAME_RULE = (
-    "letters, digits, '_', '.' and '-', at most 253, neither first nor last a '.' or '-'"
-)
+NAME_RULE = "letters, digits, '_', '.' and '-', at most 253, neither first nor last a '.' or '-'"
 
 LINK_KINDS = ("tp", "cp", "dp", "pp", "ep", "expt_tp", "expt_dp", "embd")
 """Kinds of links, in the order reports print them."""

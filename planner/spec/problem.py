@@ -20,7 +20,8 @@ class Problem(Strict):
     """Machines, job, objective and constraints.
 
     Example:
-        >>> problem = Problem.model_validate({"cluster": {"nodes": 2}, "job": {"decoder": {"tp": 8}}})
+        >>> problem = Problem.model_validate(
+        ...     {"cluster": {"nodes": 2}, "job": {"decoder": {"tp": 8}}})
         >>> problem.resolved.job.dp, problem.world_size
         (2, 16)
     """
@@ -197,11 +198,7 @@ def _pin_complaints(problem: Problem) -> list[Complaint]:
 def _pin_slot_complaints(problem: Problem, pin: Pin, path: str) -> list[Complaint]:
     modules = problem.job.modules
     if pin.slot.module is None and len(modules) > 1:
-        return [
-            Complaint(
-                f"{path}.slot", "names no module", expected="module: encoder or decoder"
-            )
-        ]
+        return [Complaint(f"{path}.slot", "names no module", expected="module: encoder or decoder")]
     name = pin.slot.module or "decoder"
     if name not in modules:
         return [Complaint(f"{path}.slot.module", "no such module", repr(name), "decoder")]
