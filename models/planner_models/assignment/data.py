@@ -138,13 +138,17 @@ class Pin:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Floor:
-    """Least doubled cost of a domain by what it holds, the level's weight left out.
+    """Least price of what a domain of a level holds.
+
+    The price is doubled and leaves the level's weight out: 2w a ring held in part, w for each
+    member held and member not held of an all-to-all, -2w a pair link inside. (The level costs half
+    the sum of its prices plus the weight of all pair links.)
 
     Attributes:
         level: index of the level.
         classes: slots of each class (one class a module); together they hold every slot.
-        table: one axis a class; `table[a, b]` is a lower bound on the cost share of a domain that
-            holds a slots of the first class and b of the second.
+        table: one axis a class; `table[a, b]` is a lower bound on the price of any a slots of the
+            first class with b of the second.
     """
 
     level: int

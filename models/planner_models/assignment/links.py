@@ -1,4 +1,4 @@
-"""The cost of links, and which domain bears which share of it.
+"""The cost of links, and the price of what each domain holds.
 
 At one level a ring costs Σ_n (touch[g,n] − whole[g,n]): nothing if one domain holds it whole, one a
 domain it touches otherwise. Links between pairs are the pairs there are less the pairs inside.
@@ -19,10 +19,10 @@ Terms = list[tuple[int, Bit]]
 
 
 class Costs:
-    """Sums of weighted bits: the objective, and twice the share of each domain.
+    """Sums of weighted bits: the objective, and the price of each domain.
 
     Attributes:
-        shares: by (level, domain), the doubled share without the level's weight. Complete only in
+        prices: by (level, domain), the price of what a domain holds, see `Floor`. Complete only in
             a model without a neighbourhood.
         rings: (level, touch bits, whole bits) of each ring, for what they obey together.
     """
@@ -31,7 +31,7 @@ class Costs:
         self.f = f
         self.constant = 0
         self.terms: Terms = []
-        self.shares: dict[tuple[int, int], Terms] = defaultdict(list)
+        self.prices: dict[tuple[int, int], Terms] = defaultdict(list)
         self.rings: list[tuple[str, list[Bit], list[Bit]]] = []
         for level in range(len(f.problem.levels)):
             if self.counts(level):
@@ -77,12 +77,12 @@ class Costs:
             for n, bits in self.f.holders(level, members).items()
             if len(bits) == len(members) <= sizes[n]
         }
-        self._pay(level, weight, 2, touch)
-        self._pay(level, -weight, 2, whole)
+        self._pay(level, weight, touch)
+        self._pay(level, -weight, whole)
         self.rings.append((f"{tag},l{level}", list(touch.values()), list(whole.values())))
 
     def _all_to_all(self, level: int, tag: str, group: Groups, members: Sequence[int]) -> None:
-        # With k members in n, Σ_{j≤k} (j − 1) pairs are inside, and the share is
+        # With k members in n, Σ_{j≤k} (j − 1) pairs are inside, and the price is
         # w·k·(size − k) = w·Σ_{j≤k} (size − 2j + 1).
         size, W = len(members), self.f.problem.levels[level].weight
         self.constant += W * group.weight * size * (size - 1) // 2
@@ -90,7 +90,7 @@ class Costs:
             ladder = self._ladder(f"{tag},{place(level, n)}", bits)
             for j, rung in enumerate(ladder, start=1):
                 self.terms.append((-W * group.weight * (j - 1), rung))
-                self.shares[level, n].append((group.weight * (size - 2 * j + 1), rung))
+                self.prices[level, n].append((group.weight * (size - 2 * j + 1), rung))
 
     def _ladder(self, tag: str, bits: list[Bit]) -> list[Bit]:
         """Bits [k ≥ 1], [k ≥ 2], … for the number k of members held."""
@@ -112,7 +112,7 @@ class Costs:
             n: self.f.all_of("both", f"s{u},s{v},{place(level, n)}", [at_u[n], at_v[n]])
             for n in sorted(at_u.keys() & at_v.keys())
         }
-        self._pay_pair(level, weight, [at_u, at_v], both)
+        self._pay_pair(level, weight, both)
 
     def _fed(self, level: int, bridge: Bridge, k: int, s: int, mapped: int) -> None:
         """A bridge link: the partner is a decision, so `both` obeys whichever is chosen."""
@@ -126,22 +126,17 @@ class Costs:
                 self.f.require_any(name, given=[both[n]], some=[bit])
                 for u, chosen in feeds.items():
                     self.f.require_any(name, given=[both[n], chosen], some=[there[u]])
-        self._pay_pair(level, bridge.weight, [here, self.f.at[level][mapped]], both)
+        self._pay_pair(level, bridge.weight, both)
 
-    def _pay_pair(
-        self, level: int, weight: int, ends: list[dict[int, Bit]], both: dict[int, Bit]
-    ) -> None:
+    def _pay_pair(self, level: int, weight: int, both: dict[int, Bit]) -> None:
         self.constant += self.f.problem.levels[level].weight * weight
-        self._pay(level, -weight, 2, both)
-        for end in ends:
-            for n, bit in end.items():
-                self.shares[level, n].append((weight, bit))
+        self._pay(level, -weight, both)
 
-    def _pay(self, level: int, weight: int, doubled: int, bits: dict[int, Bit]) -> None:
+    def _pay(self, level: int, weight: int, bits: dict[int, Bit]) -> None:
         W = self.f.problem.levels[level].weight
         for n, bit in bits.items():
             self.terms.append((W * weight, bit))
-            self.shares[level, n].append((doubled * weight, bit))
+            self.prices[level, n].append((2 * weight, bit))
 
 
 def weighted(terms: Terms) -> Expr:

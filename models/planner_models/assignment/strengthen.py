@@ -26,9 +26,9 @@ def redundant(f: Formulation, costs: Costs | None) -> None:
 
 
 def _floors(f: Formulation, costs: Costs) -> None:
-    """A domain's share is at least the floor of what it holds: one `holds` bit a content.
+    """A domain's price is at least the floor of what it holds: one `holds` bit a content.
 
-    Σ holds = 1, Σ content · holds = what is held, Σ floor · holds ≤ share: in the linear
+    Σ holds = 1, Σ content · holds = what is held, Σ floor · holds ≤ price: in the linear
     relaxation this is the convex hull of the table, and summed over the domains the master problem
     of the counting bound.
     """
@@ -48,8 +48,8 @@ def _floors(f: Formulation, costs: Costs) -> None:
                 amount = weighted([(c[axis], b) for c, b in zip(contents, holds, strict=True)])
                 f.require(f"redundant[{tag},held{axis}]", amount == total(bits.get(n, [])))
             least = [(int(floor.table[c]), b) for c, b in zip(contents, holds, strict=True)]
-            share = weighted(costs.shares[floor.level, n])
-            f.require(f"redundant[{tag},share]", weighted(least) <= share)
+            price = weighted(costs.prices[floor.level, n])
+            f.require(f"redundant[{tag},price]", weighted(least) <= price)
 
 
 def symmetry(f: Formulation, symmetries: Symmetries) -> None:
