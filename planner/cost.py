@@ -13,6 +13,7 @@ from planner.grid import Grid, Ints
 from planner.machines import Level, Machines
 from planner.spec.names import LINK_KINDS
 from planner.spec.problem import Problem
+from planner.traffic.weights import exact, kind_weights
 
 Links = dict[str, dict[str, int]]
 """Links by level name and link kind."""
@@ -39,8 +40,9 @@ def links_at(grid: Grid, domain: Ints) -> dict[str, int]:
     """Links of every kind at one level, given the domain of each trainer rank ([world])."""
     out = dict.fromkeys(LINK_KINDS, 0)
     for kind, family in grid.rings.items():
-        out[kind] = sum(ring_links(domain[groups]) for groups in family)
-    out["ep"] = sum(exchange_links(domain[groups]) for groups in grid.exchanges)
+        out[kind] += sum(ring_links(domain[groups]) for groups in family)
+    for kind, family in grid.exchanges.items():
+        out[kind] += sum(exchange_links(domain[groups]) for groups in family)
     for kind, pairs in grid.pairs.items():
         out[kind] = int(np.count_nonzero(domain[pairs[:, 0]] != domain[pairs[:, 1]]))
     return out
@@ -74,19 +76,9 @@ def exchange_links(domain: Ints) -> int:
     return int((groups * size * size - int((together * together).sum())) // 2)
 
 
-def exact(number: float) -> Fraction:
-    """A user's decimal as the number it stands for: 0.1 is a tenth."""
-    return Fraction(str(number))
-
-
-def link_weights(problem: Problem) -> dict[str, Fraction]:
-    """Cost of one link of each kind."""
-    return {kind: exact(w) for kind, w in problem.objective.weights.model_dump().items()}
-
-
 def level_cost(problem: Problem, level: Level, counted: dict[str, int]) -> Fraction:
     """Cost of the links counted at one level: level weight x sum of kind weight x links."""
-    weights = link_weights(problem)
+    weights = kind_weights(problem)
     inner = sum((weights[kind] * n for kind, n in counted.items()), Fraction(0))
     return exact(level.weight) * inner
 

@@ -98,6 +98,7 @@ class Grid:
         tied: whether the decoder's embeddings are tied.
         hierarchy: Megatron's hierarchical CP sizes, innermost first, or empty.
         every_stage: whether every stage builds datasets.
+        context_exchanged: whether context groups work by all-to-all instead of a ring.
     """
 
     modules: tuple[ModuleGrid, ...]
@@ -106,6 +107,7 @@ class Grid:
     tied: bool
     hierarchy: tuple[int, ...]
     every_stage: bool
+    context_exchanged: bool = False
 
     @classmethod
     def of(cls, problem: Problem) -> "Grid":
@@ -130,6 +132,7 @@ class Grid:
             job.tied_embeddings,
             tuple(job.hierarchical_cp or ()),
             job.datasets == "every-stage",
+            problem.objective.exchanges_context,
         )
 
     def module(self, name: str) -> ModuleGrid:
@@ -239,7 +242,7 @@ class Grid:
         """Families that pay a link for each domain they touch, by link kind."""
         out = {
             "tp": self.groups["tp"],
-            "cp": self.groups["cp"],
+            "cp": [] if self.context_exchanged else self.groups["cp"],
             "dp": self.groups["dp_cp"],
         }
         experts = [m for m in self.modules if m.shape.ep > 1]
@@ -248,9 +251,12 @@ class Grid:
         return out
 
     @cached_property
-    def exchanges(self) -> Family:
-        """Expert groups: an all-to-all pays a link for each member pair in two domains."""
-        return [m.vary_experts("ep") for m in self.modules if m.shape.ep > 1]
+    def exchanges(self) -> dict[str, Family]:
+        """Families that pay a link for each member pair in two domains (all-to-all), by kind."""
+        return {
+            "cp": self.groups["cp"] if self.context_exchanged else [],
+            "ep": [m.vary_experts("ep") for m in self.modules if m.shape.ep > 1],
+        }
 
     @cached_property
     def pairs(self) -> dict[str, Ints]:

@@ -77,7 +77,8 @@ def occurring_kinds(plan: Plan) -> list[str]:
     """Link kinds that the job has at all, in report order."""
     grid = plan.grid
     has = {kind: any(g.shape[1] > 1 for g in family) for kind, family in grid.rings.items()}
-    has["ep"] = bool(grid.exchanges)
+    for kind, family in grid.exchanges.items():
+        has[kind] = has.get(kind, False) or any(g.shape[1] > 1 for g in family)
     has |= {kind: len(pairs) > 0 for kind, pairs in grid.pairs.items()}
     return [kind for kind in LINK_KINDS if has[kind]]
 

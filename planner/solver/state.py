@@ -40,7 +40,7 @@ class Search:
         self.options = options
         self.weighing: Weighing = weigh(problem, grid, self.machines)
         self.job: Job = model_job(grid)
-        self.weights: Weights = model_weights(self.weighing)
+        self.weights: Weights = model_weights(self.weighing, grid)
         self.placement: Ints | None = None
         self.cost = 0
         self.found_by = ""

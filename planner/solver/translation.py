@@ -27,9 +27,18 @@ def model_job(grid: Grid) -> Job:
     return Job(modules, grid.dp, grid.tied)
 
 
-def model_weights(weighing: Weighing) -> Weights:
-    """Integer link weights."""
-    return Weights(**weighing.kinds)
+def model_weights(weighing: Weighing, grid: Grid) -> Weights:
+    """Integer link weights.
+
+    The structured models know context groups as rings. An all-to-all of c members that touches
+    n >= 2 domains has at least n (c-1) / 2 member pairs in two of them, so a ring link of
+    (c-1) / 2 pairs never costs too much.
+    """
+    kinds = dict(weighing.kinds)
+    if grid.context_exchanged:
+        sizes = [m.shape.cp for m in grid.modules if m.shape.cp > 1]
+        kinds["cp"] = kinds["cp"] * (min(sizes, default=1) - 1) // 2
+    return Weights(**kinds)
 
 
 def exact_problem(
@@ -65,9 +74,10 @@ def exact_problem(
             if kinds[kind] and groups.shape[1] > 1
         ),
         all_to_alls=tuple(
-            assignment.Groups(f"ep{i}", kinds["ep"], groups)
-            for i, groups in enumerate(grid.exchanges)
-            if kinds["ep"]
+            assignment.Groups(f"{kind}{i}", kinds[kind], groups)
+            for kind, family in grid.exchanges.items()
+            for i, groups in enumerate(family)
+            if kinds[kind] and groups.shape[1] > 1
         ),
         pairs=_pairs(grid, kinds),
         bridges=_bridges(grid, kinds["pp"]),

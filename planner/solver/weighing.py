@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
-from planner.cost import exact, link_weights
 from planner.grid import Grid
 from planner.machines import Machines
 from planner.spec.names import LINK_KINDS
 from planner.spec.problem import Problem
+from planner.traffic.weights import exact, kind_weights
 
 _MOST = 2**50  # largest cost the models may meet, with room for their own scaling
 _DIGITS = 2**20  # resolution of weights that cannot be scaled exactly
@@ -47,7 +47,7 @@ def weigh(problem: Problem, grid: Grid, machines: Machines) -> Weighing:
     counted = _occurring(grid)
     kinds = {
         kind: weight if counted[kind] else Fraction(0)
-        for kind, weight in link_weights(problem).items()
+        for kind, weight in kind_weights(problem).items()
     }
     levels = [exact(level.weight) for level in machines.levels]
     kind_ints, kind_unit, kinds_exact = _scaled(list(kinds.values()))
@@ -84,8 +84,9 @@ def _occurring(grid: Grid) -> dict[str, int]:
     """Most links of each kind that one level can count."""
     out = dict.fromkeys(LINK_KINDS, 0)
     for kind, family in grid.rings.items():
-        out[kind] = sum(g.size for g in family if g.shape[1] > 1)
-    out["ep"] = sum(g.size * (g.shape[1] - 1) // 2 for g in grid.exchanges)
+        out[kind] += sum(g.size for g in family if g.shape[1] > 1)
+    for kind, family in grid.exchanges.items():
+        out[kind] += sum(g.size * (g.shape[1] - 1) // 2 for g in family)
     for kind, pairs in grid.pairs.items():
         out[kind] = len(pairs)
     return out

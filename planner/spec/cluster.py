@@ -14,6 +14,7 @@ from planner.machines import Ints, Level, Machines, first_domain_that_splits, or
 from planner.spec.hostlist import HostlistError, expand
 from planner.spec.model import Count, Factor, Index, Strict
 from planner.spec.names import MAX_ITEMS, NAME_RULE, did_you_mean, is_name
+from planner.spec.traffic import Bandwidth
 
 PATH = "$.cluster"
 
@@ -32,6 +33,7 @@ class FabricLevel(Strict):
 
     name: str = Field(description="Name of the level")
     weight: Factor = Field(1, description="Cost factor of a link that leaves a domain")
+    bandwidth: Bandwidth | None = Field(None, description="What can leave a domain, in GB/s")
     domains: dict[str, str | list[str]] | None = Field(
         None, description="Domain name to hostlist of its nodes"
     )
@@ -70,6 +72,7 @@ class Cluster(Strict):
     nodes: Nodes = Field(description="Number of nodes, a hostlist, or a list of both and objects")
     gpus_per_node: Count = Field(8, description="GPUs of a node that names none")
     node_weight: Factor = Field(1, description="Cost factor of a link that leaves a node")
+    bandwidth: Bandwidth | None = Field(None, description="What can leave a node, in GB/s")
     levels: list[FabricLevel] = Field([], description="Further levels; they must nest")
 
     @cached_property

@@ -1,11 +1,13 @@
 """`objective`: what a crossing link costs; `constraints`: what a plan must hold."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from planner.errors import Complaint, InputError
 from planner.spec.model import Count, Factor, Index, Strict
 from planner.spec.names import DEFAULT_WEIGHTS
+from planner.spec.traffic import Traffic
 
 
 class KindWeights(Strict):
@@ -25,6 +27,24 @@ class Objective(Strict):
     """What is minimised."""
 
     weights: KindWeights = Field(KindWeights(), description="Cost of a link, per kind")
+    traffic: Traffic | None = Field(
+        None, description="Model and batch; weights are then the bytes a link carries in a step"
+    )
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if self.traffic is not None and "weights" in self.model_fields_set:
+            remedy = "drop one of them"
+            complaint = Complaint(
+                "$.objective", "weights and traffic exclude one another", remedy=remedy
+            )
+            raise InputError(complaint)
+        return self
+
+    @property
+    def exchanges_context(self) -> bool:
+        """Whether context groups work by all-to-all, so that cp counts member pairs as ep does."""
+        return self.traffic is not None and self.traffic.cp == "a2a"
 
 
 class Slot(Strict):

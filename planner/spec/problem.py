@@ -14,6 +14,7 @@ from planner.spec.job import Job, expert_complaint, job_complaints
 from planner.spec.model import Strict
 from planner.spec.names import MAX_ITEMS, did_you_mean
 from planner.spec.objective import Constraints, Objective, Pin
+from planner.spec.traffic import traffic_complaints
 
 
 class Problem(Strict):
@@ -52,7 +53,9 @@ class Problem(Strict):
         found = [*_size_complaints(self)]
         if found:
             raise InputError(found)
-        found = [*_within_complaints(self), *_pin_complaints(self)]
+        traffic = self.objective.traffic
+        found = [] if traffic is None else traffic_complaints(traffic, self.job, self.dp)
+        found += [*_within_complaints(self), *_pin_complaints(self)]
         if found:
             raise InputError(found)
         return self
@@ -80,6 +83,8 @@ class Problem(Strict):
     def document(self) -> dict[str, Any]:
         """The resolved problem as plain data, keys in a fixed order."""
         data = self.resolved.model_dump(exclude={"schema_"}, exclude_none=True)
+        if self.objective.traffic is not None:
+            del data["objective"]["weights"]  # derived from the traffic, never written
         return {key: data[key] for key in ("cluster", "job", "objective", "constraints")}
 
     @cached_property
@@ -104,8 +109,10 @@ def _resolve_dp(problem: Problem) -> int:
     job = problem.job
     if job.dp != "auto":
         return job.dp
+    traffic = problem.objective.traffic
     for dp in range(_usable(problem) // job.copy_size, 0, -1):
-        if all(expert_complaint(n, m, dp) is None for n, m in job.modules.items()):
+        batch = traffic is None or traffic.batch_divides(dp)
+        if batch and all(expert_complaint(n, m, dp) is None for n, m in job.modules.items()):
             return dp
     return 0
 
