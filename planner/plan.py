@@ -16,6 +16,7 @@ from planner.cost import Links, as_number, links, total
 from planner.grid import Grid, Ints, rows
 from planner.machines import Machines
 from planner.spec.problem import Problem
+from planner.traffic.measuring import measure
 
 FORMAT = "planner.plan"
 VERSION = 1
@@ -128,7 +129,21 @@ class Plan:
         """Cost and links of Megatron's own order on the nodes as given."""
         counted = links(self.grid, self.machines, megatron_order(self.machines, self.grid.world))
         cost = total(self.problem, self.machines, counted)
-        return {"cost": as_number(cost), "links": counted}
+        stated = {"cost": as_number(cost), "links": counted}
+        if self.traffic is not None:
+            stated["traffic"] = self.measured(megatron_order(self.machines, self.grid.world))
+        return stated
+
+    @cached_property
+    def traffic(self) -> dict[str, Any] | None:
+        """GB a training step that leave each level's domains; None without objective.traffic."""
+        if self.problem.objective.traffic is None:
+            return None
+        return self.measured(self.placement)
+
+    def measured(self, placement: Ints) -> dict[str, Any]:
+        """The traffic block of any placement of this problem."""
+        return measure(self.problem, self.grid, self.machines, placement).document()
 
     @cached_property
     def cost(self) -> int | float:
@@ -161,6 +176,7 @@ class Plan:
             "solver": self.solver,
             "baseline": self.baseline,
             "links": self.links,
+            **({"traffic": self.traffic} if self.traffic is not None else {}),
             "world_size": self.grid.world,
             "hosts": self.hosts,
             "idle": [

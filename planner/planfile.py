@@ -69,6 +69,7 @@ class PlanFile(_Form):
     solver: SolverEntry
     baseline: BaselineEntry
     links: dict[str, dict[str, int]]
+    traffic: dict[str, Any] | None = None
     world_size: int
     hosts: list[str]
     idle: list[Seat]

@@ -15,6 +15,7 @@ from planner.plan import Plan, megatron_order, seats
 from planner.planfile import PlanFile, read_plan_file
 from planner.spec.loading import source_name
 from planner.spec.problem import Problem
+from planner.traffic.measuring import measure
 
 
 def verify(plan: Plan | PlanFile, problem: Problem | None = None) -> list[Violation]:
@@ -50,6 +51,7 @@ def verify(plan: Plan | PlanFile, problem: Problem | None = None) -> list[Violat
         *_datasets(form, grid),
         *_groups(form, grid),
         *_costs(form, own, grid, placement),
+        *_traffic(form, own, grid, placement),
     ]
 
 
@@ -159,6 +161,25 @@ def _costs(form: PlanFile, problem: Problem, grid: Grid, placement: Ints) -> Ite
     if form.baseline.links != own or form.baseline.cost != as_number(total(problem, machines, own)):
         text = "differs from Megatron's order on the nodes as given"
         yield Violation("baseline", "$.baseline", text)
+
+
+def _traffic(form: PlanFile, problem: Problem, grid: Grid, placement: Ints) -> Iterator[Violation]:
+    right = None
+    if problem.objective.traffic is not None:
+        right = measure(problem, grid, problem.cluster.machines, placement).document()
+    where = _first_unlike(form.traffic, right, "$.traffic")
+    if where is not None:
+        yield Violation("traffic", where, "differs from what the links carry in a step")
+
+
+def _first_unlike(stated: object, right: object, where: str) -> str | None:
+    """Path of the first value that differs by more than rounding."""
+    if isinstance(right, dict) and isinstance(stated, dict) and stated.keys() == right.keys():
+        found = (_first_unlike(stated[k], right[k], f"{where}.{k}") for k in right)
+        return next((path for path in found if path is not None), None)
+    if isinstance(right, float) and isinstance(stated, int | float):
+        return None if isclose(stated, right, rel_tol=1e-9, abs_tol=2e-6) else where
+    return None if stated == right else where
 
 
 def _claims(form: PlanFile) -> Iterator[Violation]:

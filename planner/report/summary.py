@@ -28,6 +28,8 @@ def summary(plan: Plan) -> dict[str, Any]:
         },
         "links": plan.links,
         "baseline_links": plan.baseline["links"],
+        "traffic": plan.traffic,
+        "baseline_traffic": plan.baseline.get("traffic"),
         "cp_ring": ring_crossings(plan),
         "proof": plan.solver.get("levels", []),
         "hosts": len(plan.hosts),

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from planner.plan import Plan
 from planner.report.summary import before_after, datasets_per_host, ring_crossings, summary
+from planner.report.traffic import traffic_table
 from planner.spec.job import Module
 
 
@@ -17,9 +18,12 @@ def print_summary(plan: Plan, console: Console) -> None:
 
 def _summary(plan: Plan) -> RenderableType:
     facts = summary(plan)
-    lines = [_headline(plan), _job(plan), Text()]
+    lines: list[RenderableType] = [_headline(plan), _job(plan), Text()]
     after = [*_proof(plan), *_layout(plan), *(Text(f"warning: {w}") for w in facts["warnings"])]
-    return Group(*lines, _link_table(plan), Text(), *after)
+    tables: list[RenderableType] = [_link_table(plan), Text()]
+    if plan.traffic is not None:
+        tables += [traffic_table(plan), Text()]
+    return Group(*lines, *tables, *after)
 
 
 def number(value: float) -> str:
