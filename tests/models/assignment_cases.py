@@ -165,8 +165,8 @@ JOBS = [
 
 
 def machines(rng: random.Random, world):
-    """Uneven nodes, at most 70,000 ways to fill them, sometimes leaves and a dead GPU."""
-    most = max(n for n in (2, 3, 4) if n**world <= 70_000)
+    """Uneven nodes, at most 30,000 ways to fill them, sometimes leaves and a dead GPU."""
+    most = max(n for n in (2, 3, 4) if n**world <= 30_000)
     room = world + rng.randint(0, 2)
     while True:
         nodes = [rng.randint(1, 5) for _ in range(rng.randint(2, most))]

@@ -52,8 +52,9 @@ class Result:
     """Answer of `solve`.
 
     Attributes:
-        status: `optimal` and `infeasible` are proven, in a neighbourhood only for it.
-        bound: lower bound on the cost; of the neighbourhood, if there was one.
+        status: `optimal` (the bound is the cost) and `infeasible` are proven, in a neighbourhood
+            for that alone.
+        bound: lower bound on the cost, in a neighbourhood for that alone; 0 if infeasible.
         cells: [slots] cell of each slot, or None if no placement was found.
         devices: [slots] device of each slot, or None.
         cost: cost of the placement, recomputed from its definition, or None.
@@ -107,12 +108,16 @@ def solve(
     model = build(problem, start=start, neighbourhood=neighbourhood, without=without)
     solver = solver_for(limits)
     status = run(solver, model.formulation.cp, progress=progress, stop=stop)
-    bound = _integer_bound(solver, status)
-    if status not in ("optimal", "feasible"):
+    if status == "infeasible":
+        return Result(status, 0)
+    bound = max(0, _ceil(solver.best_objective_bound))
+    if status == "unknown":
         return Result(status, bound)
     cells = _cells(model.formulation, solver)
     found = cost(problem, cells)
-    return Result(status, min(bound, found), cells, devices(problem, cells), found)
+    # CP-SAT also calls optimal what is within the gap.
+    status = "optimal" if bound >= found else "feasible"
+    return Result(status, bound, cells, devices(problem, cells), found)
 
 
 def solver_for(limits: Limits) -> cp_model.CpSolver:
@@ -169,10 +174,6 @@ class _Report(cp_model.CpSolverSolutionCallback):
 def _ceil(bound: float) -> int:
     """Costs are integers, so a bound may be rounded up; the solver's is a float."""
     return ceil(bound - 1e-6)
-
-
-def _integer_bound(solver: cp_model.CpSolver, status: Status) -> int:
-    return 0 if status == "infeasible" else max(0, _ceil(solver.best_objective_bound))
 
 
 def _cells(f: Formulation, solver: cp_model.CpSolver) -> IntArray:
