@@ -1,8 +1,9 @@
 """A lower bound on the links of one level whose domains can hold whole tensor groups.
 
 Either no tensor group is cut at the level: then units are placed, which column generation over
-patterns bounds. Or one is cut, which costs two heavy links more than a bound that counts slots. The
-smaller of the two holds for every placement.
+patterns bounds, and whole numbers of its patterns usually are a plan of that cost. Or one is cut,
+which costs two heavy links more than a bound that counts slots. The smaller of the two holds for
+every placement.
 """
 
 from collections.abc import Sequence
@@ -11,28 +12,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner_models.job import Job, Weights
-from planner_models.units.column_generation import generate
+from planner_models.units.assembly import assembled
 from planner_models.units.cut_groups import Master, cut_bound
-from planner_models.units.heights import pipeline_of
-from planner_models.units.programme import domains_of
+from planner_models.units.heights import Ints, Pattern, pipeline_of
+from planner_models.units.integer_master import Choice
+from planner_models.units.programme import Domains, domains_of
+from planner_models.units.whole_groups import whole_bound
 
 
 @dataclass(frozen=True)
 class UnitsBound:
-    """What is known about one level.
+    """What is known about one level, its own weight left out.
 
     Attributes:
         value: no placement costs less, whatever it cuts.
         whole: no placement that keeps every tensor group inside a domain costs less; None if there
             is no such placement.
         cut: no placement that cuts a tensor group costs less; None if there is no such placement.
-        rounds: prices evaluated by column generation.
+        reached: what `patterns` cost; None without patterns.
+        patterns: what each domain holds in the cheapest choice found, in the order of the
+            capacities; empty if none was found or asked for.
+        proof: "linear" if column generation alone proves `whole`, "integer" if patterns inside the
+            gap were looked through as well, "cut" if there is no `whole`.
     """
 
     value: int
     whole: int | None
     cut: int | None
-    rounds: int
+    reached: int | None
+    patterns: tuple[Pattern, ...]
+    proof: str
 
 
 def bound(
@@ -44,13 +53,14 @@ def bound(
     deadline: float | None = None,
     master: Master | None = None,
 ) -> UnitsBound:
-    """Bound the cost of one level, the level's own weight left out.
+    """Bound the cost of one level, and find patterns that meet the bound.
 
     Args:
         job: without experts, virtual stages and tied embeddings.
         weights: of its links.
         capacities: usable GPUs of each domain.
-        incumbent: cost of a known plan at this level; nothing above it is proven.
+        incumbent: cost of a known plan at this level; nothing above it is proven, and no patterns
+            are looked for once it is.
         deadline: `time.monotonic()` at which to stop with what is proven by then.
         master: a bound that counts slots, asked about placements that cut tensor groups where this
             package has none of its own (two modules, or tensor links lighter than the others).
@@ -61,17 +71,49 @@ def bound(
     Example:
         >>> job = Job((ModuleShape(8, 2, 6),), dp=6)
         >>> bound(job, Weights(1000, 100, 1, 10), [120, 72, 96, 128, 80, 80]).value
+        416
     """
     if sum(capacities) < job.world:
         raise ValueError(f"{job.world} slots do not fit {sum(capacities)} places")
     pipeline = pipeline_of(job, weights)
-    domains = domains_of(pipeline, np.asarray(capacities) // pipeline.grain)
+    held = np.asarray(capacities) // pipeline.grain
+    domains = domains_of(pipeline, held)
     cut = cut_bound(job, weights, pipeline, capacities, master)
-    whole, rounds = None, 0
-    if domains is not None:
-        targets = [t for t in (cut, incumbent) if t is not None]
-        target = -(-min(targets) // pipeline.factor) if targets else None
-        found = generate(pipeline, domains, target=target, deadline=deadline)
-        whole, rounds = max(0, pipeline.factor * found.rounded), found.rounds
-    value = min(v for v in (whole, cut) if v is not None)
-    return UnitsBound(value, whole, cut, rounds)
+    target = None if incumbent is None else -(-incumbent // pipeline.factor)
+    found = None if domains is None else whole_bound(pipeline, domains, target, deadline)
+    if domains is None or found is None:
+        assert cut is not None, "without tensor groups to cut, the slots fit"
+        return UnitsBound(cut, None, cut, None, (), "cut")
+    whole, reached = max(0, pipeline.factor * found.proven), found.choice.cost
+    return UnitsBound(
+        whole if cut is None else min(whole, cut),
+        whole,
+        cut,
+        None if reached is None else pipeline.factor * reached,
+        _by_domain(domains, found.choice, held),
+        found.proof,
+    )
+
+
+def assemble(
+    job: Job, weights: Weights, found: UnitsBound, *, deadline: float | None = None
+) -> Ints | None:
+    """Domain of every unit, [P, D, C], from the patterns of a bound.
+
+    With two modules, encoder stages come first and C is the larger number of slices; -1 stands
+    where a stage has fewer. The placement costs `found.reached`, or less.
+
+    Returns:
+        None if there are no patterns, or if they could not be fitted together.
+    """
+    if not found.patterns:
+        return None
+    return assembled(pipeline_of(job, weights), found.patterns, deadline)
+
+
+def _by_domain(domains: Domains, choice: Choice, held: Ints) -> tuple[Pattern, ...]:
+    """The patterns of a choice in the order of the capacities."""
+    if choice.cost is None:
+        return ()
+    piles = {int(c): list(ps) for c, ps in zip(domains.capacity, choice.patterns, strict=True)}
+    return tuple(piles[int(capacity)].pop() for capacity in held)

@@ -32,6 +32,7 @@ import numpy as np
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.heights import Ints, Pattern, Pipeline
+from planner_models.units.pricing import NEVER
 from planner_models.units.programme import SCALE, Domains, Programme, Rows
 
 TOLERANCE = 1e-6
@@ -47,12 +48,16 @@ class Columns:
         prices: prices that give it, [P + 1, H + 1, H + 1].
         patterns: for each class the patterns of the programme.
         rounds: number of prices evaluated.
+        possible: whether the bound allows any placement at all.
+        converged: whether it ended by itself and not because of the clock or the solver.
     """
 
     bound: int
     prices: Ints
     patterns: list[list[Pattern]]
     rounds: int
+    possible: bool
+    converged: bool
 
     @property
     def rounded(self) -> int:
@@ -71,6 +76,7 @@ class Generation:
         self.prices = np.zeros(self.rows.count, np.int64)
         self.rounds = 0
         self.bound = self._priced(self.prices)
+        self.impossible = SCALE * pipeline.worst
 
     def _priced(self, prices: Ints) -> int:
         """L at some prices; the cheapest pattern of every class joins the programme."""
@@ -82,6 +88,8 @@ class Generation:
             least, most = int(self.domains.least[k]), int(self.domains.capacity[k])
             size = least + int(contents.value[least : most + 1].argmin())
             total += int(count * contents.value[size])
+            if contents.value[size] == NEVER:
+                continue
             pattern = contents.pattern(size)
             if pattern not in self.patterns[k]:
                 self.patterns[k][pattern] = None
@@ -97,17 +105,19 @@ class Generation:
             self.bound, self.prices = bound, prices
         return sum(map(len, self.patterns)) > before
 
-    def finished(self) -> Columns:
+    def finished(self, *, converged: bool) -> Columns:
         """The best bound and all columns."""
         patterns = [list(found) for found in self.patterns]
-        return Columns(self.bound, self.rows.spread(self.prices), patterns, self.rounds)
+        prices, possible = self.rows.spread(self.prices), self.bound <= self.impossible
+        return Columns(self.bound, prices, patterns, self.rounds, possible, converged)
 
     def run(self, target: int | None, deadline: float | None) -> Columns:
         """Repeat until no column is left, the target is reached or time is up."""
-        while target is None or self.bound <= SCALE * (target - 1):
+        enough = self.impossible if target is None else min(self.impossible, SCALE * (target - 1))
+        while self.bound <= enough:
             solution = self.programme.solve()
             if solution is None or (deadline is not None and monotonic() > deadline):
-                break
+                return self.finished(converged=False)
             if not solution.slack and -(-self.bound // SCALE) >= solution.value - TOLERANCE:
                 break
             if self.improve((self.prices + solution.prices) // 2) or self.improve(solution.prices):
@@ -115,7 +125,7 @@ class Generation:
             if not solution.slack:
                 break
             self.programme.raise_penalty()
-        return self.finished()
+        return self.finished(converged=True)
 
 
 def generate(

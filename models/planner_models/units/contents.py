@@ -19,6 +19,10 @@ class Contents:
     Attributes:
         value: reduced cost of the cheapest pattern of each size, [capacity + 1].
 
+        closed: cheapest content in front of a stage, [P + 1, capacity + 1].
+        gap: the same if the stage before that is not touched, [P + 2, capacity + 1].
+        full: cheapest content up to a stage that is held whole, [P, capacity + 1].
+
     Example:
         >>> Contents(pipeline, np.zeros_like(pipeline.credit), 1, 8).pattern(8)
         ((0, (2, 2)), (0, (2, 2)))
@@ -34,6 +38,7 @@ class Contents:
         self.planes = Planes(self.windows, self.paid) if refunds else None
         self._pass(capacity)
         self.value = self.closed[-1]
+        self.gap = np.vstack([self.closed[:1], self.closed])
 
     def _pass(self, capacity: int) -> None:
         """Fill `closed` in front of every place and `full` at every stage."""

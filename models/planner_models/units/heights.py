@@ -77,6 +77,12 @@ class Pipeline:
         before, after = self.bordered[:-1], self.bordered[1:]
         return int(self.copies * self.credit[np.arange(self.stages + 1), before, after].sum())
 
+    @property
+    def worst(self) -> int:
+        """More than any placement costs: every unit alone, every plane cut."""
+        pieces = self.copies * self.slices
+        return int(self.constant + (pieces * (self.own.max() + self.plane)).sum()) + 1
+
     @cached_property
     def bordered(self) -> Ints:
         """Slices of each stage with a 0 on either side, [P + 2]."""

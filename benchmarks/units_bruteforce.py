@@ -1,0 +1,63 @@
+"""Units against every placement of thousands of tiny jobs: `python -m benchmarks.units_bruteforce`.
+
+Prints, for jobs with and without tensor groups to cut, on how many the bound is the optimum and how
+many optimal patterns were assembled; stops at the first bound above an optimum.
+"""
+
+import argparse
+import random
+import time
+
+from planner_models import units
+from tests.models.units_cases import domain_of_slots, tiny
+from tests.oracle.slots_cost import cost, optimum
+
+
+def checked(seed: int, *, cutting: bool) -> tuple[bool, bool, bool]:
+    """Whether linear and final bound are the optimum, and whether a plan of that cost came out."""
+    rng = random.Random(seed)
+    lanes, tensor = ((1, 2, 2, 3), rng.choice([0, 1, 5, 20])) if cutting else ((1, 1, 2), 10**6)
+    job, weights, capacities = tiny(rng, lanes=lanes, tensor=tensor)
+    best = optimum(job, weights, capacities)
+    if best >= 10**6:
+        return checked(seed + 10**6, cutting=cutting)
+    found = units.bound(
+        job, weights, capacities, master=lambda other: optimum(job, other, capacities)
+    )
+    assert found.value <= best, (seed, job, weights, capacities, found, best)
+    placed = units.assemble(job, weights, found)
+    if placed is None:
+        return found.proof == "linear" and found.value == best, found.value == best, False
+    slots = domain_of_slots(job, placed)
+    paid = cost(job, weights, slots)
+    assert all(slots.count(n) <= capacity for n, capacity in enumerate(capacities))
+    assert found.reached is not None
+    assert best <= paid
+    if job.modules[0].cp == job.modules[-1].cp:
+        assert paid <= found.reached
+    return found.proof == "linear" and found.value == best, found.value == best, paid == best
+
+
+def main() -> None:
+    """Run and print one line a family."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    for cutting in (False, True):
+        begin = time.perf_counter()
+        seeds = range(options.first, options.first + options.jobs)
+        linear, tight, placed = (
+            sum(column)
+            for column in zip(*(checked(s, cutting=cutting) for s in seeds), strict=True)
+        )
+        family = "tensor groups may be cut" if cutting else "tensor groups whole"
+        print(
+            f"{family}: {options.jobs} jobs, bound = optimum on {tight}"
+            f" ({linear} by the linear programme alone), optimal plan assembled on {placed},"
+            f" {time.perf_counter() - begin:.0f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

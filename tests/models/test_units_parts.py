@@ -1,0 +1,168 @@
+"""Units: tables, lists and models against their definitions."""
+
+import random
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from planner_models.job import Job, ModuleShape, Weights
+from planner_models.units.contents import Contents
+from planner_models.units.copies import cheapest_copy, copy_arcs
+from planner_models.units.gap import PatternLists
+from planner_models.units.heights import (
+    mirrored,
+    pattern_cost,
+    pattern_pairs,
+    pattern_size,
+    pipeline_of,
+)
+from planner_models.units.integer_master import IntegerMaster
+from planner_models.units.pricing import NEVER, add_up
+from planner_models.units.programme import domains_of
+from tests.models.units_cases import random_prices, tiny
+from tests.oracle.slots_cost import content_cost, slot
+
+
+def every_segment(pipeline, capacity):
+    return sorted(
+        (first, heights)
+        for first in range(pipeline.stages)
+        for behind in range(first + 1, pipeline.stages + 1)
+        for heights in product(
+            *(range(1, int(pipeline.slices[p]) + 1) for p in range(first, behind))
+        )
+        if pattern_size(pipeline, ((first, heights),)) <= capacity
+    )
+
+
+def every_pattern(pipeline, segments, size):
+    if size == 0:
+        yield ()
+    for at, segment in enumerate(segments):
+        left = size - pattern_size(pipeline, (segment,))
+        if left >= 0:
+            for rest in every_pattern(pipeline, segments[at:], left):
+                yield (segment, *rest)
+
+
+def fits(pipeline, pattern):
+    here = Counter(p for first, hs in pattern for p in range(first, first + len(hs)))
+    return max(here.values(), default=0) <= pipeline.copies
+
+
+def reduced(pipeline, prices, scale, pattern):
+    earned = int((prices * pattern_pairs(pipeline, pattern)).sum())
+    return scale * pattern_cost(pipeline, pattern) - earned
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cheapest_content_is_a_pattern_of_that_size_and_price(seed):
+    job, weights, _ = tiny(random.Random(1000 + seed), lanes=(1, 2))
+    pipeline = pipeline_of(job, weights)
+    prices = random_prices(np.random.default_rng(seed), pipeline)
+    contents = Contents(pipeline, prices, 4, pipeline.total)
+    for size in np.flatnonzero(contents.value < NEVER // 2).tolist():
+        pattern = contents.pattern(size)
+        assert pattern_size(pipeline, pattern) == size
+        assert reduced(pipeline, prices, 4, pattern) == contents.value[size]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lists_hold_every_pattern_within_the_budget_and_no_other(seed):
+    rng = random.Random(seed)
+    shapes = [ModuleShape(1, rng.choice([1, 2]), rng.randint(1, 3)) for _ in range(1 + seed % 2)]
+    weights = Weights(0, rng.randint(0, 4), rng.choice([0, 1, 3]), rng.randint(0, 3))
+    pipeline = pipeline_of(Job(tuple(shapes), rng.choice([1, 2])), weights)
+    prices = random_prices(np.random.default_rng(seed), pipeline) // 2
+    capacity = min(pipeline.total, rng.randint(2, 5))
+    contents = Contents(pipeline, prices, 4, capacity)
+
+    def seen(patterns):
+        patterns = [p for p in patterns if fits(pipeline, p)]
+        return {(pattern_cost(pipeline, p), pattern_pairs(pipeline, p).tobytes()) for p in patterns}
+
+    segments = every_segment(pipeline, capacity)
+    for size in range(1, capacity + 1):
+        budget = int(contents.value[size]) + rng.choice([0, 2, 5])
+        listed = list(PatternLists(contents).patterns(size, budget))
+        wanted = [
+            p
+            for p in every_pattern(pipeline, segments, size)
+            if reduced(pipeline, prices, 4, p) <= budget
+        ]
+        assert seen(listed) == seen(wanted)
+
+
+@pytest.mark.parametrize("heights", [(2, 1), (1, 2, 2), (2, 2, 0, 1), (1, 0, 1, 1)])
+def test_pattern_cost_is_the_share_of_a_domain_that_holds_such_slices(heights):
+    weights = Weights(0, 4, 3, 2)
+    job = Job((ModuleShape(1, 2, 4),), dp=2)
+    pipeline = pipeline_of(job, weights)
+    slots = [slot(job, 0, 0, c, 0, p) for p, h in enumerate(heights) for c in range(h)]
+    runs, first = [], None
+    for p, h in enumerate((*heights, 0)):
+        if h and first is None:
+            first = p
+        if not h and first is not None:
+            runs.append((first, heights[first:p]))
+            first = None
+    # A pipeline link counts half on either side in the share, and not at all in the pattern's cost,
+    # which is credited for the links inside instead.
+    ends = sum((p > 0) + (p < 3) for p, h in enumerate(heights) for _ in range(h))
+    share = content_cost(job, weights, slots)
+    assert 2 * pipeline.factor * pattern_cost(pipeline, tuple(runs)) == share - weights.pp * ends
+
+
+def test_whole_planes_are_not_paid():
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 0, 5, 0))
+    assert pattern_cost(pipeline, ((0, (2, 2)), (1, (2,)))) * pipeline.factor == 5
+    assert pattern_cost(pipeline, ((1, (2,)), (1, (2,)))) == 0
+    assert pattern_cost(pipeline, ((1, (2,)), (1, (1,)), (1, (1,)))) * pipeline.factor == 5
+
+
+def test_reading_backwards_keeps_the_cost_of_a_symmetric_pipeline():
+    pipeline = pipeline_of(Job((ModuleShape(2, 3, 4),), dp=2), Weights(9, 4, 3, 2))
+    pattern = ((0, (1, 3)), (1, (2,)))
+    assert pipeline.symmetric
+    assert mirrored(pipeline, pattern) == ((2, (2,)), (2, (3, 1)))
+    assert pattern_cost(pipeline, mirrored(pipeline, pattern)) == pattern_cost(pipeline, pattern)
+
+
+def test_copies_match_pieces_of_neighbouring_stages_in_every_way():
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 2),), dp=1), Weights(0, 1, 1, 1))
+    enter, inner, leave = copy_arcs(pipeline)
+    assert (len(enter.uses), len(inner.uses), len(leave.uses)) == (2, 9, 2)
+    prices = np.zeros_like(pipeline.credit)
+    prices[1, 2, 2], prices[1, 1, 1], prices[2, 2, 0] = 9, 2, 1
+    assert cheapest_copy([enter, inner, leave], prices) == 0
+    prices[1] += 5
+    # two pieces of one slice all through (2 * 7), two pieces (0,2) (2,0) with one end (5 + 5 + 1),
+    # one pair (2,2) (14 + 1), or pieces 2 -> 1 + nothing -> 1 that end as ones (5 + 5)
+    assert cheapest_copy([enter, inner, leave], prices) == 10
+
+
+def test_convolution_of_one_entry_of_each():
+    left, right = np.array([0, 3, NEVER]), np.array([5, NEVER, 1])
+    assert add_up(left, right).tolist() == [5, 8, 1]
+
+
+def test_integer_master_is_made_of_its_families_of_constraints():
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 2),), dp=1), Weights(0, 1, 1, 1))
+    domains = domains_of(pipeline, np.array([2, 2]))
+    patterns = [((0, (2,)),), ((1, (2,)),), ((0, (1, 1)),), ((0, (2,)),)]
+    master = IntegerMaster(pipeline, domains, [patterns], low=0)
+    families = {c.name.split("[")[0] for c in master.model.proto.constraints}
+    assert families == {"classes", "coupling", "flow", "window"}
+    assert {v.name.split("[")[0] for v in master.model.proto.variables} == {"taken", "arc"}
+    choice = master.solve()
+    assert choice.cost == choice.proven == 2
+    assert Counter(choice.patterns[0]) == {((0, (2,)),): 1, ((1, (2,)),): 1}
+
+
+def test_integer_master_proves_that_nothing_is_below_a_cost():
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 2),), dp=1), Weights(0, 1, 1, 1))
+    domains = domains_of(pipeline, np.array([2, 2]))
+    master = IntegerMaster(pipeline, domains, [[((0, (2,)),), ((1, (2,)),)]], low=0, high=1)
+    assert (master.solve().proven, master.solve().cost) == (2, None)
