@@ -144,10 +144,44 @@ def content_cost(job: Job, weights: Weights, slots: Collection[int]) -> int:
 
 def content_costs(job: Job, weights: Weights) -> list[int]:
     """`content_cost` of every subset, by bit mask (bit s set: slot s is held); 2**world entries."""
-    return [
-        content_cost(job, weights, [s for s in range(job.world) if mask >> s & 1])
-        for mask in range(1 << job.world)
+    groups = [*rings(job), *all_to_alls(job), *pairs(job)]
+    masks = [sum(1 << s for s in members) for _, members in groups]
+    costly = [
+        (getattr(weights, kind), mask, mask.bit_count(), kind)
+        for (kind, _), mask in zip(groups, masks, strict=True)
+        if getattr(weights, kind)
     ]
+    costs = []
+    for held in range(1 << job.world):
+        total = 0
+        for weight, mask, size, kind in costly:
+            inside = (held & mask).bit_count()
+            if kind == "ep":
+                total += weight * inside * (size - inside)
+            elif 0 < inside < size:
+                total += weight if kind in {"pp", "embd"} else 2 * weight
+        costs.append(total)
+    return costs
+
+
+def cheapest_prices(job: Job, weights: Weights) -> dict[tuple[int, int], int]:
+    """{(a, b): least price} over all subsets of a encoder and b decoder slots.
+
+    The price of a content counts pair links inside it as savings: its `content_cost`, less the
+    weight of every pair link's ends in it. One module is all decoder.
+    """
+    ends = [0] * job.world
+    for kind, members in pairs(job):
+        for s in members:
+            ends[s] += getattr(weights, kind)
+    encoder = [0, *(job.dp * m.tp * m.cp * m.pp for m in job.modules)][-2]
+    best: dict[tuple[int, int], int] = {}
+    for held, cost in enumerate(content_costs(job, weights)):
+        slots = [s for s in range(job.world) if held >> s & 1]
+        a = sum(s < encoder for s in slots)
+        price = cost - sum(ends[s] for s in slots)
+        best[a, len(slots) - a] = min(price, best.get((a, len(slots) - a), price))
+    return best
 
 
 def optimum(job: Job, weights: Weights, capacities: Sequence[int]) -> int:

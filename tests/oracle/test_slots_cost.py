@@ -6,6 +6,7 @@ from planner_models.job import Job, ModuleShape, Weights
 from tests.oracle.slots_cost import (
     bridge,
     content_cost,
+    content_costs,
     cost,
     lane_pairs,
     links,
@@ -60,6 +61,13 @@ def test_shares_of_the_domains_sum_to_twice_the_cost():
                 for n in range(4)
             )
             assert sum(shares) == 2 * cost(job, WEIGHTS, domain_of)
+
+
+def test_costs_of_all_contents_are_those_of_each():
+    job = Job((ModuleShape(1, 1, 1, vpp=2), ModuleShape(2, 1, 2, ep=2, etp=1)), dp=2, tied=True)
+    costs = content_costs(job, WEIGHTS)
+    for mask, total in enumerate(costs):
+        assert total == content_cost(job, WEIGHTS, [s for s in range(10) if mask >> s & 1])
 
 
 def test_optimum_of_a_cycle_of_four_stages_on_two_pairs():
