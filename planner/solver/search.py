@@ -7,12 +7,14 @@ from planner.solver.counting import bound_by_counting
 from planner.solver.exact import solve_exactly
 from planner.solver.outcome import Options, Outcome
 from planner.solver.regular import offer_regular
+from planner.solver.shaping import bound_by_shapes
 from planner.solver.state import Search
 from planner.spec.problem import Problem
 
 STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
+    bound_by_shapes,
     solve_exactly,
 )
 
