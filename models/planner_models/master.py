@@ -66,8 +66,8 @@ def bound(
         job: the slots to place.
         weights: cost of a link of each kind, non-negative.
         capacities: usable GPUs of every domain of the level.
-        deadline: `time.monotonic()` past which the search for multipliers and the integer programme
-            stop and what they have proven is used. Without it the bound does not depend on time.
+        deadline: `time.monotonic()` at which the integer programme stops and what it has proven is
+            used. Without it the bound does not depend on time.
 
     Returns:
         The bound, the level's own weight left out; a multiple of the gcd of the weights that occur.
@@ -171,10 +171,10 @@ def _cheapest_filling(contents: _Contents, deadline: float | None) -> int:
     """Lower bound on the (doubled) prices of all domains together."""
     if len(contents.price) == len(contents.domains):
         return int(contents.domains @ contents.price)
-    dual = _best_multipliers(contents, deadline)
+    dual = _best_multipliers(contents)
     relaxed = -(-dual.bound // dual.scale)
     cheapest = np.argsort(dual.reduced, kind="stable")
-    exact = _integer_programme(contents, np.sort(cheapest[:KEPT]), relaxed, deadline)
+    exact = _proven(_integer_programme(contents, np.sort(cheapest[:KEPT])), deadline)
     if len(cheapest) > KEPT:
         others = dual.bound + int(dual.reduced[cheapest[KEPT]])
         exact = min(exact, -(-others // dual.scale))
@@ -196,14 +196,14 @@ class _Dual:
     reduced: IntArray
 
 
-def _best_multipliers(contents: _Contents, deadline: float | None) -> _Dual:
+def _best_multipliers(contents: _Contents) -> _Dual:
     """Maximise L by cutting planes: every round adds the cheapest column of each class."""
     largest = int(np.abs(contents.price).max()) + 1
     scale = max(1, min(FINEST, (1 << 60) // (8 * largest * (int(contents.held.max()) + 1))))
     planes = _Planes(contents, box=4 * largest)
+    multipliers = np.zeros(2, dtype=np.int64)
     best: _Dual | None = None
     for _ in range(ROUNDS):
-        multipliers = np.rint(scale * planes.solve()).astype(np.int64)
         cost = scale * contents.price - contents.held @ multipliers
         least = np.minimum.reduceat(cost, contents.first)
         gains = zip(contents.amounts.tolist(), multipliers.tolist(), strict=True)
@@ -213,8 +213,12 @@ def _best_multipliers(contents: _Contents, deadline: float | None) -> _Dual:
             best = _Dual(scale, value, cost - least[contents.class_of()])
         parts = np.split(cost, contents.first[1:])
         cheapest = [int(f + part.argmin()) for f, part in zip(contents.first, parts, strict=True)]
-        if not planes.add(cheapest) or (deadline is not None and time.monotonic() > deadline):
+        if not planes.add(cheapest):
             break
+        proposal = planes.solve()
+        if proposal is None:
+            break
+        multipliers = np.rint(scale * proposal).astype(np.int64)
     assert best is not None
     return best
 
@@ -236,7 +240,6 @@ class _Planes:
         gains = [*contents.amounts.tolist(), *contents.domains.tolist()]
         for variable, gain in zip([*self._multipliers, *self._least], gains, strict=True):
             objective.SetCoefficient(variable, gain)
-        self.add(contents.first.tolist())
 
     def add(self, columns: Sequence[int]) -> bool:
         """Let each column limit its class; whether any is new."""
@@ -250,16 +253,15 @@ class _Planes:
                 row.SetCoefficient(variable, int(amount))
         return bool(fresh)
 
-    def solve(self) -> NDArray[np.float64]:
-        """The multipliers that are best against the columns added so far."""
-        self._solver.Solve()
+    def solve(self) -> NDArray[np.float64] | None:
+        """The multipliers that are best against the columns added so far; None if GLOP fails."""
+        if self._solver.Solve() != pywraplp.Solver.OPTIMAL:
+            return None
         return np.array([variable.solution_value() for variable in self._multipliers])
 
 
-def _integer_programme(
-    contents: _Contents, kept: IntArray, at_least: int, deadline: float | None
-) -> int:
-    """Lower bound on all fillings that use the columns `kept` alone."""
+def _integer_programme(contents: _Contents, kept: IntArray) -> cp_model.CpModel:
+    """The master over the columns `kept` alone."""
     model = cp_model.CpModel()
     class_of, held = contents.class_of()[kept], contents.held[kept]
     z = [
@@ -272,15 +274,21 @@ def _integer_programme(
     for side, name in enumerate(("encoder", "decoder")):
         covered = cp_model.LinearExpr.weighted_sum(z, held[:, side].tolist())
         model.add(covered == int(contents.amounts[side])).with_name(name)
-    total = cp_model.LinearExpr.weighted_sum(z, contents.price[kept].tolist())
-    model.add(total >= at_least).with_name("relaxation")
-    model.minimize(total)
+    model.minimize(cp_model.LinearExpr.weighted_sum(z, contents.price[kept].tolist()))
+    return model
+
+
+def _proven(model: cp_model.CpModel, deadline: float | None) -> int:
+    """Lower bound on the model's optimum; `UNREACHABLE` if it has no solution."""
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = EFFORT
     if deadline is not None:
         solver.parameters.max_time_in_seconds = max(0.0, deadline - time.monotonic())
-    if solver.solve(model) == cp_model.INFEASIBLE:
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
         return UNREACHABLE
+    if status == cp_model.UNKNOWN:  # then the solver reports 0, which is no bound on savings
+        return -UNREACHABLE
     return math.ceil(solver.best_objective_bound - 1e-6)
