@@ -1,0 +1,217 @@
+"""JSON and YAML as values that know where they stand, so that every error can say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from planner.errors import InputError
+from planner.inventory.model import refuse
+from planner.spec.loading import parse_json
+
+_KINDS: dict[type, str] = {dict: "an object", list: "a list", type(None): "null"}
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a document.
+
+    Attributes:
+        raw: A dict, a list, or a scalar.
+        source: The file.
+        path: From the root of the document: ``Instances[3].NetworkNodes``.
+        line: Line of the file, where the format tells it.
+    """
+
+    raw: Any
+    source: str
+    path: str = ""
+    line: int | None = None
+
+    @property
+    def where(self) -> str:
+        """The place, as errors state it."""
+        source = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{source}: {self.path}" if self.path else source
+
+    def get(self, key: str) -> Value | None:
+        """Return the value under a key; None if the key is absent or null.
+
+        Raises:
+            InputError: This is no object.
+        """
+        if not isinstance(self.raw, dict):
+            raise self._refuse("an object")
+        raw = self.raw.get(key)
+        return None if raw is None else self._at(raw, f"{self.path}.{key}" if self.path else key)
+
+    def require(self, key: str) -> Value:
+        """Return the value under a key.
+
+        Raises:
+            InputError: There is none.
+        """
+        value = self.get(key)
+        if value is None:
+            raise refuse(self.where, f"'{key}' is missing")
+        return value
+
+    def find(self, *keys: str) -> Value | None:
+        """Follow keys downwards; None where one is absent."""
+        value: Value | None = self
+        for key in keys:
+            value = value.get(key) if value is not None else None
+        return value
+
+    def items(self) -> Iterator[tuple[str, Value]]:
+        """Yield the entries of an object that are not null.
+
+        Raises:
+            InputError: This is no object.
+        """
+        if not isinstance(self.raw, dict):
+            raise self._refuse("an object")
+        for key, raw in self.raw.items():
+            if raw is not None:
+                yield str(key), self._at(raw, f"{self.path}.{key}" if self.path else str(key))
+
+    def each(self) -> Iterator[Value]:
+        """Yield the elements of a list.
+
+        Raises:
+            InputError: This is no list.
+        """
+        if not isinstance(self.raw, list):
+            raise self._refuse("a list")
+        for index, raw in enumerate(self.raw):
+            yield self._at(raw, f"{self.path}[{index}]")
+
+    def text(self) -> str:
+        """Return a scalar as text.
+
+        Raises:
+            InputError: This is no text and no number.
+        """
+        if isinstance(self.raw, bool) or not isinstance(self.raw, str | int):
+            raise self._refuse("text")
+        return str(self.raw)
+
+    def count(self) -> int:
+        """Return a whole number, also one written as text.
+
+        Raises:
+            InputError: This is none, or below zero.
+        """
+        text = self.text()
+        if not (text.isascii() and text.isdigit() and len(text) <= 9):
+            raise self._refuse("a whole number")
+        return int(text)
+
+    def _at(self, raw: object, path: str) -> Value:
+        return Value(raw, self.source, path, getattr(raw, "line", self.line))
+
+    def _refuse(self, expected: str) -> InputError:
+        kind = next((name for kind, name in _KINDS.items() if isinstance(self.raw, kind)), None)
+        got = kind or repr(self.raw)
+        return refuse(self.where, "wrong kind of value", got=got, expected=expected)
+
+
+def read_json(text: str, source: str) -> Value:
+    """Read a JSON text.
+
+    Raises:
+        InputError: It is none, or a key stands twice in one object.
+    """
+    return Value(parse_json(text, source), source)
+
+
+class _Text(str):
+    """A scalar of a YAML text; ``line`` counts from 1."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+class _List(list[Any]):
+    """A sequence of a YAML text."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+class _Map(dict[str, Any]):
+    """A mapping of a YAML text."""
+
+    __slots__ = ("line",)
+    line: int
+
+
+_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_MAX_DEPTH = 100
+
+
+def read_yaml(text: str, source: str) -> list[Value]:
+    """Read the documents of a YAML text; every scalar stays the text it is, but for nulls.
+
+    Raises:
+        InputError: It is none, uses anchors, or a key stands twice in one mapping.
+    """
+    try:
+        roots = list(_documents(text, source))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = source if mark is None else f"{source}:{mark.line + 1}"
+        what = getattr(error, "problem", None) or "a character no YAML text may hold"
+        raise refuse(where, "not YAML", got=str(what)) from None
+    return [Value(root, source, "", getattr(root, "line", None)) for root in roots]
+
+
+def _documents(text: str, source: str) -> Iterator[Any]:
+    """Build values from events: no recursion, and lines are at hand."""
+    root = _List()
+    stack: list[tuple[Any, list[_Text]]] = [(root, [])]  # open collections, each with its open key
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        where = f"{source}:{line}"
+        match event:
+            case yaml.AliasEvent() | yaml.NodeEvent(anchor=str()):
+                raise refuse(where, "anchors are not read", expected="the value written out")
+            case yaml.ScalarEvent():
+                _add(stack[-1], _scalar(event, line), where)
+            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                if len(stack) > _MAX_DEPTH:
+                    raise refuse(where, f"nested deeper than {_MAX_DEPTH} levels")
+                value = _List() if isinstance(event, yaml.SequenceStartEvent) else _Map()
+                value.line = line
+                _add(stack[-1], value, where)
+                stack.append((value, []))
+            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                stack.pop()
+    yield from root
+
+
+def _scalar(event: yaml.ScalarEvent, line: int) -> _Text | None:
+    if event.value in _NULLS and not event.style:
+        return None
+    text = _Text(event.value)
+    text.line = line
+    return text
+
+
+def _add(open_: tuple[Any, list[_Text]], value: object, where: str) -> None:
+    """Put a value into the open collection: an element, a key, or the value of the open key."""
+    collection, key = open_
+    if isinstance(collection, list):
+        collection.append(value)
+    elif key:
+        collection[key.pop()] = value
+    elif not isinstance(value, _Text):
+        raise refuse(where, "a key that is no text")
+    elif value in collection:
+        raise refuse(where, "a key stands twice in one mapping", got=f"'{value}'")
+    else:
+        key.append(value)
