@@ -73,12 +73,9 @@ def _check_output(output: str | None, consumer: Consumer) -> None:
 def _write_files(target: Path, files: dict[str, str], consumer: Consumer) -> None:
     if consumer.several:
         target.mkdir(exist_ok=True)
-    if not target.is_dir():
-        (text,) = files.values()
-        write(str(target), text)
-        return
+    folder = target.is_dir()
     for name, text in files.items():
-        path = target / name
+        path = target / name if folder else target
         write(str(path), text)
-        if path.suffix == ".sh":
+        if name.endswith(".sh") and path.is_file():
             path.chmod(path.stat().st_mode | 0o111)

@@ -1,5 +1,6 @@
 """Kubernetes: a JobSet with one replicated job a node, since nothing pins index i to node j."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from planner.export.numbering import View
 NAME = "train"
 PORT = "29500"
 MAX_BYTES = 1_572_864
-"""Largest object etcd takes with its default settings."""
+"""Largest object etcd takes with its default settings; it keeps custom resources as JSON."""
 
 _HEAD = """\
 # kubectl apply -f jobset.yaml, with the image and the command of your trainer put in.
@@ -45,18 +46,18 @@ def files(view: View) -> dict[str, str]:
         "metadata": {"name": NAME},
         "spec": spec,
     }
-    text = yaml.safe_dump(jobset, sort_keys=False)
-    if len(text) > MAX_BYTES:
+    size = len(json.dumps(jobset, separators=(",", ":")))
+    if size > MAX_BYTES:
         raise InputError(
             Complaint(
                 "$.hosts",
                 "one JobSet cannot hold so many nodes",
-                got=f"{len(text)} bytes for {len(jobs)} nodes",
+                got=f"{size} bytes for {len(jobs)} nodes",
                 expected=f"at most {MAX_BYTES} bytes",
                 remedy="start the pods by other means and use --to torchrun inside them",
             )
         )
-    return {"jobset.yaml": _HEAD + text}
+    return {"jobset.yaml": _HEAD + yaml.safe_dump(jobset, sort_keys=False)}
 
 
 def _replicated_job(view: View, i: int, host: str) -> dict[str, Any]:
