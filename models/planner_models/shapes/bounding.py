@@ -7,15 +7,12 @@ from math import gcd
 
 from planner_models.job import Job, Weights
 from planner_models.shapes.blocks import MAX_CELLS, copies_in_block
-from planner_models.shapes.column_generation import (
-    Evaluation,
-    Master,
-    Relaxation,
-    best_prices,
-    rounded,
-)
+from planner_models.shapes.column_generation import Evaluation, Relaxation, best_prices, rounded
+from planner_models.shapes.integer_master import IntegerMaster, Solution, targets
+from planner_models.shapes.packing import Packing
 from planner_models.shapes.pricing import FAR, NodePricing
-from planner_models.shapes.segments import all_segments, stage_graph
+from planner_models.shapes.segments import all_segments
+from planner_models.shapes.stages import stage_graph
 from planner_models.shapes.tilings import tiling_graph
 
 MAX_CAPACITY = 12
@@ -27,18 +24,22 @@ class ShapesBound:
     """A proven lower bound on one level's cost.
 
     Attributes:
+        job, weights, capacities: the problem, as given.
         value: every placement costs at least this much at the level.
-        capacities: the level's capacities, as given.
         relaxation: the problem that was relaxed.
-        prices: the prices that prove the bound.
-        master: the linear programme and its columns.
+        prices: the prices behind the proof.
+        packing: pieces found not to fit together.
+        solution: contents of domains that cost `value` on paper, if the integer master has any.
     """
 
-    value: int
+    job: Job
+    weights: Weights
     capacities: tuple[int, ...]
+    value: int
     relaxation: Relaxation
     prices: Evaluation
-    master: Master
+    packing: Packing
+    solution: Solution | None
 
 
 def applies(job: Job, capacities: Sequence[int]) -> bool:
@@ -114,10 +115,19 @@ def bound(
     """
     relaxation = relax(job, weights, capacities)
     unit = granularity(job, weights)
-    prices, master = best_prices(
-        relaxation,
-        enough=FAR if incumbent is None else incumbent,
-        granularity=unit,
-        deadline=deadline,
+    enough = FAR if incumbent is None else incumbent
+    prices, _ = best_prices(relaxation, enough=enough, granularity=unit, deadline=deadline)
+    value = rounded(prices.total, unit)
+    solution, packing = None, Packing(relaxation.graph)
+    for target in targets(value, unit, enough):
+        master = IntegerMaster.build(relaxation, prices, target)
+        if master is None:
+            break
+        answer = master.solve(packing, deadline)
+        value = max(value, min(target + unit, -(-answer.lower // (2 * unit)) * unit))
+        solution = answer.solution
+        if solution is not None or not answer.decided:
+            break
+    return ShapesBound(
+        job, weights, tuple(capacities), value, relaxation, prices, packing, solution
     )
-    return ShapesBound(rounded(prices.total, unit), tuple(capacities), relaxation, prices, master)

@@ -32,7 +32,7 @@ from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # sh
 from planner_models.shapes.blocks import Ints
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import FAR, NodePricing, Pattern
-from planner_models.shapes.segments import StageGraph
+from planner_models.shapes.stages import StageGraph
 from planner_models.shapes.tilings import TilingGraph
 
 _KEEP = 5

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from planner_models.shapes.blocks import Ints
-from planner_models.shapes.segments import StageGraph
+from planner_models.shapes.stages import StageGraph
 
 SCALE = 256
 """Denominator of the prices."""

@@ -25,7 +25,8 @@ import numpy as np
 
 from planner_models.shapes.blocks import Ints
 from planner_models.shapes.planes import SCALE, RowPlanes
-from planner_models.shapes.segments import Segments, StageGraph
+from planner_models.shapes.segments import Segments
+from planner_models.shapes.stages import StageGraph
 
 Pattern = tuple[int, ...]
 """Segment numbers, a segment as often as it occurs."""
@@ -102,17 +103,17 @@ class NodePricing:
         self._walk(price, below, leaf)
         return found
 
-    def within(self, price: Ints, below: int) -> list[Priced]:
-        """All patterns of value < `below`."""
+    def within(self, price: Ints, below: int, *, most: int) -> list[Priced] | None:
+        """All patterns of value < `below`, unless there are more than `most`."""
         found: list[Priced] = []
 
         def leaf(value: int, pattern: Pattern) -> int:
             if value < below:
                 found.append(Priced(value, pattern))
-            return below
+            return below if len(found) <= most else -FAR
 
         self._walk(price, below, leaf)
-        return found
+        return found if len(found) <= most else None
 
     def _walk(self, price: Ints, below: int, leaf: Leaf) -> None:
         """Call `leaf` on every pattern that may be below the limit it last returned."""

@@ -5,6 +5,7 @@ removes a piece that holds the first cell left, so every partition of the block 
 classes matter: what is left after a piece has been removed is itself looked at up to symmetry.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,6 +75,19 @@ class TilingGraph:
                 at = int(self.head[best])
             paths.append(tuple(sorted(pieces)))
         return paths
+
+    def multisets(self, available: Counter[int]) -> list[Counter[int]]:
+        """Distinct multisets of available shapes that tile a block."""
+        known: dict[int, set[tuple[int, ...]]] = {v: set() for v in range(self.vertices)}
+        known[0] = {()}
+        arcs = zip(self.tail.tolist(), self.head.tolist(), self.shape.tolist(), strict=True)
+        for tail, head, shape in arcs:  # tails in ascending order, every head before its tail
+            known[tail] |= {
+                tuple(sorted((*rest, shape)))
+                for rest in known[head]
+                if rest.count(shape) < available[shape]
+            }
+        return [Counter(tiling) for tiling in sorted(known[self.vertices - 1])]
 
 
 def tiling_graph(block: Block) -> TilingGraph:

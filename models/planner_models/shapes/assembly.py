@@ -1,0 +1,175 @@
+"""A placement of every slot from what the integer master says each domain holds.
+
+1. *Copies* (`dealing`): every segment gets a block copy, so that each copy is tiled on each stage.
+   Two segments of one domain on one stage go to different copies.
+2. *Cells* (`cells`): every segment gets one of its placements, so that each cell is held once and
+   the domains share the plane groups they were credited with sharing.
+
+A placement found this way costs what the master said. If one of the steps fails, the master's
+solution is forbidden and the next one tried.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from planner_models.shapes.blocks import Ints
+from planner_models.shapes.bounding import ShapesBound
+from planner_models.shapes.cells import Cells, Piece
+from planner_models.shapes.column_generation import Relaxation
+from planner_models.shapes.dealing import Dealing
+from planner_models.shapes.integer_master import IntegerMaster, Solution, quiet_solver
+from planner_models.shapes.packing import Packing
+from planner_models.shapes.placements import Placements
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A placement at one level.
+
+    Attributes:
+        domain_of: [slot] the domain that holds it, by its place in the capacities.
+        cost: what it costs at most.
+    """
+
+    domain_of: Ints
+    cost: int
+
+
+def assemble(
+    bound: ShapesBound, *, deadline: float | None = None, tries: int = 20, deals: int = 3
+) -> Assembly | None:
+    """A placement that costs what the integer master's solution does.
+
+    Args:
+        bound: a bound that has a solution.
+        deadline: `time.monotonic` to stop at.
+        tries: master solutions to try.
+        deals: ways of dealing copies to try with each.
+
+    Returns:
+        The placement, or nothing if no solution tried could be cut up.
+
+    Example:
+        >>> from planner_models.job import Job, ModuleShape, Weights
+        >>> from planner_models.shapes import bound
+        >>> job = Job((ModuleShape(3, 1, 1),), dp=2)
+        >>> assemble(bound(job, Weights(10, 0, 1, 0), [3, 3])).domain_of.tolist()
+        [0, 0, 0, 1, 1, 1]
+    """
+    if bound.solution is None:
+        return None
+    placements = Placements(bound.relaxation.graph)
+    solution: Solution | None = bound.solution
+    target = -(-bound.solution.cost // 2)
+    master = None
+    for _ in range(tries):
+        if solution is None or (deadline is not None and monotonic() >= deadline):
+            return None
+        pieces = pieces_of(bound.relaxation, solution, bound.capacities)
+        for seed in range(deals):
+            copies = deal_copies(
+                bound.relaxation, pieces, bound.packing, quiet_solver(deadline, seed)
+            )
+            if copies is None:
+                break
+            cells = Cells(bound.relaxation.graph, pieces, copies, placements)
+            masks = cells.solve(quiet_solver(deadline))
+            if masks is not None:
+                return Assembly(_domains(bound, pieces, copies, masks), target)
+        if master is None:
+            master = IntegerMaster.build(bound.relaxation, bound.prices, target)
+        if master is None:
+            return None
+        master.forbid(solution)
+        solution = master.solve(bound.packing, deadline).solution
+    return None
+
+
+def pieces_of(relaxation: Relaxation, solution: Solution, capacities: Sequence[int]) -> list[Piece]:
+    """The segments of all domains, domains numbered as in `capacities`."""
+    domains: defaultdict[int, list[int]] = defaultdict(list)
+    for n, capacity in enumerate(capacities):
+        domains[capacity].append(n)
+    return [
+        Piece(n, rows, tuple(relaxation.graph.stage_and_shape(row)[0] for row in rows))
+        for pricing, patterns in zip(relaxation.pricing, solution.contents, strict=True)
+        for n, pattern in zip(domains[pricing.capacity], patterns, strict=True)
+        for segment in pattern
+        for rows in [pricing.rows_of(segment)]
+    ]
+
+
+def deal_copies(
+    relaxation: Relaxation, pieces: Sequence[Piece], packing: Packing, solver: cp_model.CpSolver
+) -> list[int] | None:
+    """Block copy of every piece, or nothing if none was found."""
+    model = cp_model.CpModel()
+    lots = _lots(pieces)
+    dealing = Dealing(model, relaxation, [(pieces[lot[0]].rows, len(lot)) for lot in lots])
+    meeting: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for u, lot in enumerate(lots):
+        if len(lot) == 1:
+            for stage in pieces[lot[0]].stages:
+                meeting[pieces[lot[0]].domain, stage].append(u)
+    for (domain, stage), together in meeting.items():
+        for b in range(relaxation.graph.blocks[0].blocks if len(together) > 1 else 0):
+            apart = model.add(sum(dealing.deal[u][b] for u in together) <= 1)
+            apart.with_name(f"apart[{domain},{stage},{b}]")
+    model.add(dealing.loss == 0).with_name("nothing_lost")
+    for core in packing.cores:
+        dealing.avoid(core)
+    while solver.solve(model) in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+        cores = dealing.cores(solver, packing)
+        if not cores:
+            return _read(solver, lots, dealing.deal, len(pieces))
+        for core in cores:
+            dealing.avoid(core)
+    return None
+
+
+def _read(
+    solver: cp_model.CpSolver,
+    lots: Sequence[Sequence[int]],
+    deal: Sequence[Sequence[cp_model.IntVar]],
+    pieces: int,
+) -> list[int]:
+    copies = [0] * pieces
+    for lot, dealt in zip(lots, deal, strict=True):
+        order = [b for b, count in enumerate(dealt) for _ in range(solver.value(count))]
+        for i, b in zip(lot, order, strict=True):
+            copies[i] = b
+    return copies
+
+
+def _lots(pieces: Sequence[Piece]) -> list[list[int]]:
+    """Pieces that are alike: same segment, and nothing else of their domain on its stages."""
+    crowd = Counter((piece.domain, stage) for piece in pieces for stage in piece.stages)
+    lots: dict[tuple[int, ...], list[int]] = {}
+    alone: list[list[int]] = []
+    for i, piece in enumerate(pieces):
+        if any(crowd[piece.domain, stage] > 1 for stage in piece.stages):
+            alone.append([i])
+        else:
+            lots.setdefault(piece.rows, []).append(i)
+    return [*lots.values(), *alone]
+
+
+def _domains(
+    bound: ShapesBound, pieces: Sequence[Piece], copies: Sequence[int], masks: Sequence[Ints]
+) -> Ints:
+    """[slot] the domain that holds it."""
+    job, graph = bound.job, bound.relaxation.graph
+    sizes = [m.tp * m.cp * job.dp for m in job.modules for _ in range(m.pp)]
+    first = np.cumsum([0, *sizes])
+    domain = np.full(job.world, -1, dtype=np.int64)
+    for piece, b, held in zip(pieces, copies, masks, strict=True):
+        for stage, mask in zip(piece.stages, held.tolist(), strict=True):
+            cells = graph.block(stage).cells
+            inside = np.flatnonzero(mask >> np.arange(cells) & 1)
+            domain[first[stage] + b * cells + inside] = piece.domain
+    return domain

@@ -1,0 +1,129 @@
+"""Cells for segments whose copies are known.
+
+Sets
+    i: segments of all domains. m: placements of a segment. (s, b, r): cells of a block copy.
+    g: groups of a dp plane.
+Variables
+    cells[i, m] in {0, 1}: segment i lies on placement m.
+    touched[n, s, g], whole[n, s, g] in {0, 1}: domain n holds some, all of a group on stage s.
+Subject to
+    one_place[i]:  sum_m cells[i, m] = 1
+    held[s, b, r]: one segment of the copy holds the cell
+    shared[n, s]:  sum_g touched - whole <= rows the domain pays for on paper
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from planner_models.shapes.blocks import Ints
+from planner_models.shapes.placements import Placements
+from planner_models.shapes.stages import StageGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A segment in a domain: domain number, coupling rows, the stages they lie on."""
+
+    domain: int
+    rows: tuple[int, ...]
+    stages: tuple[int, ...]
+
+
+class Cells:
+    """The model that gives every piece its cells.
+
+    Args:
+        graph: stages and shapes.
+        pieces: the segments of all domains.
+        copies: block copy of each piece.
+        placements: where segments can lie.
+    """
+
+    def __init__(
+        self,
+        graph: StageGraph,
+        pieces: Sequence[Piece],
+        copies: Sequence[int],
+        placements: Placements,
+    ) -> None:
+        self._graph = graph
+        self._pieces = pieces
+        self.model = cp_model.CpModel()
+        self._options = [placements.of(piece.rows) for piece in pieces]
+        self._cells = [
+            [self.model.new_bool_var(f"cells[{i},{m}]") for m in range(len(options))]
+            for i, options in enumerate(self._options)
+        ]
+        for i, choice in enumerate(self._cells):
+            self.model.add(sum(choice) == 1).with_name(f"one_place[{i}]")
+        self._hold(copies)
+        for (domain, stage), held in self._together().items():
+            self._share(domain, stage, held)
+
+    def solve(self, solver: cp_model.CpSolver) -> list[Ints] | None:
+        """Cell masks of every piece, one a stage, or nothing if none were found."""
+        if solver.solve(self.model) not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+            return None
+        return [
+            options[[solver.value(m) for m in choice].index(1)]
+            for options, choice in zip(self._options, self._cells, strict=True)
+        ]
+
+    def _hold(self, copies: Sequence[int]) -> None:
+        held: defaultdict[tuple[int, int, int], list[cp_model.IntVar]] = defaultdict(list)
+        everything = zip(self._pieces, copies, self._options, self._cells, strict=True)
+        for piece, b, options, choice in everything:
+            for place, stage in enumerate(piece.stages):
+                for mask, lies in zip(options[:, place].tolist(), choice, strict=True):
+                    for r in _bits(mask):
+                        held[stage, b, r].append(lies)
+        for (s, b, r), holders in held.items():
+            self.model.add_exactly_one(holders).with_name(f"held[{s},{b},{r}]")
+
+    def _together(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """(piece, place of the stage in it) of everything a domain holds on a stage."""
+        together: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for i, piece in enumerate(self._pieces):
+            for place, stage in enumerate(piece.stages):
+                together[piece.domain, stage].append((i, place))
+        return together
+
+    def _share(self, domain: int, stage: int, held: list[tuple[int, int]]) -> None:
+        """A domain touches no more plane groups than it pays for on paper."""
+        block = self._graph.block(stage)
+        shapes = [self._pieces[i].rows[place] - self._graph.offset[stage] for i, place in held]
+        complete = len(held) == block.blocks
+        for f, plane in enumerate(block.planes):
+            paid = int(block.rows[f, shapes].max())
+            paid -= int(block.full[f, shapes].min()) if complete else 0
+            cut: list[cp_model.LinearExprT] = []
+            for g, group in enumerate(plane.masks):
+                cut.append(self._touched(f"touched[{domain},{stage},{f},{g}]", held, group))
+                if complete:
+                    cut.append(-self._whole(f"whole[{domain},{stage},{f},{g}]", held, group))
+            self.model.add(sum(cut) <= paid).with_name(f"shared[{domain},{stage},{f}]")
+
+    def _touched(self, name: str, held: list[tuple[int, int]], group: int) -> cp_model.IntVar:
+        touched = self.model.new_bool_var(name)
+        for i, place in held:
+            inside = np.flatnonzero(self._options[i][:, place] & group)
+            self.model.add(touched >= sum(self._cells[i][m] for m in inside.tolist()))
+        return touched
+
+    def _whole(self, name: str, held: list[tuple[int, int]], group: int) -> cp_model.IntVar:
+        whole = self.model.new_bool_var(name)
+        for i, place in held:
+            filling = np.flatnonzero(self._options[i][:, place] & group == group)
+            self.model.add(whole <= sum(self._cells[i][m] for m in filling.tolist()))
+        return whole
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
