@@ -24,6 +24,7 @@ sheet. A domain of 8,192 slots takes 0.1 s; on domains of 72 and 256 the result 
 CP-SAT finds for the staircase model itself, and within a few of the lightest links where it is not.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -33,8 +34,11 @@ from planner_models.job import Job, Weights
 from planner_models.lattice import Family, expert_families, inner_weights
 from planner_models.minplus import UNREACHABLE, IntArray, power
 
-SPREAD = 6
-"""Differences max n_t - min n_t that are tried; larger ones are only bounded."""
+SPREAD = 12
+"""Differences max n_t - min n_t that are tried; larger ones are charged no more than one beyond."""
+
+FREE = 4096
+"""Content up to which sheets of larger differences are priced; beyond, by the links they save."""
 
 SHARES = 4
 """The bridge is shared out between the modules in steps of 1 / SHARES."""
@@ -56,7 +60,8 @@ def best_contents(job: Job, weights: Weights, a: IntArray, b: IntArray) -> IntAr
         for m, (sizes, part) in enumerate(((a, share), (b, SHARES - share))):
             credit = -(-2 * weights.pp * bridge.degrees(job)[m] * part // SHARES)
             total += _module_prices(job, weights, m, credit, sizes)
-        np.maximum(best, np.minimum(total, UNREACHABLE), out=best)
+        np.maximum(best, total, out=best)
+    best[best > UNREACHABLE // 2] = UNREACHABLE
     return best
 
 
@@ -72,11 +77,14 @@ def _module_prices(job: Job, weights: Weights, m: int, credit: int, sizes: IntAr
     if fits.any():
         n = n[fits]
         w_cp, w_dp = weights.cp * (shape.cp > 1), weights.dp * (shape.cp * job.dp > 1)
-        largest = min(int(n[-1]) // shape.tp + SPREAD + 1, total // shape.tp)
-        sheet = _sheet(shape.cp, job.dp, w_cp, w_dp, inner=tuple(inner.tolist()), largest=largest)
+
+        def sheet_up_to(size: int) -> IntArray:
+            most = min(size, total // shape.tp)
+            return _sheet(shape.cp, job.dp, w_cp, w_dp, inner=tuple(inner.tolist()), largest=most)
+
         prices[fits] = _sum_of_sheets(
             n,
-            sheet,
+            sheet_up_to,
             lanes=shape.tp,
             cut=2 * weights.tp,
             step=2 * (w_cp + w_dp) + int(np.diff(inner).max()),
@@ -96,37 +104,42 @@ def _family_alone(family: Family, n: IntArray) -> IntArray:
 
 
 def _sum_of_sheets(
-    n: IntArray, sheet: IntArray, *, lanes: int, cut: int, step: int, floor: IntArray
+    n: IntArray,
+    sheet_up_to: Callable[[int], IntArray],
+    *,
+    lanes: int,
+    cut: int,
+    step: int,
+    floor: IntArray,
 ) -> IntArray:
     """Least sums of `lanes` sheets of n slots together, plus `cut` times their difference.
 
     Args:
         n: ascending totals.
-        sheet: price of a sheet by size, up to SPREAD + 1 slots above the mean sheet, or all sizes.
+        sheet_up_to: prices of a sheet by size, up to a given size.
         lanes: number of sheets.
         cut: cost of every slot by which the largest sheet exceeds the smallest.
         step: no more than this lies between the prices of neighbouring sizes.
         floor: no sum of sheets is below this; of the shape of n.
     """
+    mean, rest = np.divmod(n, lanes)
+    sheet = sheet_up_to(int(mean[-1]) + SPREAD + 1)
     if lanes == 1:
         return sheet[n]
-    mean, rest = np.divmod(n, lanes)
     level = (lanes - rest) * sheet[mean] + rest * sheet[np.minimum(mean + 1, len(sheet) - 1)]
     best = np.asarray(level + cut * (rest > 0), dtype=np.int64)
     reach = lanes * step  # sheets that differ by s are at most reach * (s + 1) / 2 below level ones
     for spread in range(2, SPREAD + 2):
-        promising = floor + cut * spread < best
+        promising = (floor + cut * spread < best) & (spread <= n) & (spread < len(sheet))
         if 2 * cut >= reach:  # then wider spreads promise less
             promising &= 2 * (level + cut * spread) - reach * (spread + 1) < 2 * best
         if not promising.any():
             return best
         if spread <= SPREAD:
             _try_spread(n, sheet, lanes, cut, spread=spread, best=best)
-    if reach == 0 or len(sheet) <= SPREAD + 1:
-        return best
-    crossing = 2 * (level - floor) // reach - 1  # from this spread on the floor is the better bound
-    wide = floor + cut * np.maximum(crossing, SPREAD + 1)
-    return np.where(promising, np.minimum(best, wide), best)
+    if n[-1] <= FREE:
+        floor = power(sheet_up_to(int(n[-1])), lanes, int(n[-1]) + 1)[n]
+    return np.where(promising, np.minimum(best, floor + cut * (SPREAD + 1)), best)
 
 
 def _try_spread(

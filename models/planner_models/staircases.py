@@ -153,9 +153,8 @@ class _Listing:
         number = {cell: i for i, cell in enumerate(cells)}
         at_bridge = [i for i, cell in enumerate(cells) if cell[-1] == 0]
         digits = np.array([cells[i][:-1] for i in at_bridge], dtype=np.int64)
-        self.lanes = digits.reshape(len(at_bridge), -1) @ np.array(
-            lattice.cuts[:-1], dtype=np.int64
-        )
+        digits = digits.reshape(len(at_bridge), len(lattice.radices))
+        self.lanes = digits @ np.array(lattice.cuts[:-1], dtype=np.int64)
         self._bit = dict.fromkeys(range(len(cells)), 0)
         if keep_lanes:
             self._bit |= {i: 1 << k for k, i in enumerate(at_bridge)}
