@@ -1,5 +1,7 @@
 """Second step: what counting alone proves at each level (staircases and their master)."""
 
+from functools import partial
+
 from planner.solver.state import Search
 from planner_models import master
 
@@ -13,8 +15,10 @@ def bound_by_counting(search: Search) -> None:
             continue
         if search.interrupted:
             return
-        capacities = search.machines.capacities(level)
-        value = master.bound(
-            search.job, search.weights, capacities.tolist(), deadline=search.deadline
+        capacities = sorted(search.machines.capacities(level).tolist())
+        value = search.options.memory.recall(
+            BY,
+            (search.job, search.weights, tuple(capacities)),
+            partial(master.bound, search.job, search.weights, capacities, deadline=search.deadline),
         )
         search.raise_level(i, value, BY)

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
 from planner.grid import Ints
+from planner.solver.memory import Memory
 
 Progress = Callable[[float | None, float, float], None]
 """Called with (cost of the incumbent or None, proven bound, seconds)."""
@@ -25,6 +26,7 @@ class Options:
     deterministic: bool
     progress: Progress | None
     stop: threading.Event
+    memory: Memory = field(default_factory=Memory)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """First step: regular layouts, scored; on even machines one of them is optimal."""
 
+from collections.abc import Iterator
 from itertools import chain
 
 from planner.baseline import device_orders, lay, nested_boxes, slot_orders
+from planner.grid import Ints
 from planner.plan import megatron_order
+from planner.solver.memory import fingerprint
 from planner.solver.state import Search
+from planner.solver.translation import from_canonical, to_canonical
 
 
 def offer_regular(search: Search) -> None:
@@ -16,9 +20,29 @@ def offer_regular(search: Search) -> None:
         for order in devices:
             search.offer(order[: grid.world], "trainer ranks in order")
         return
-    orders = chain(nested_boxes(grid, machines, weighing.kinds, weighing.levels), slot_orders(grid))
-    for slots in orders:
+    if search.constrained:
+        for placement in _regular(search, devices):
+            search.offer(placement, "a regular order")
+        return
+    # Without constraints nothing but these numbers tells one problem's candidates from another's.
+    key = (search.job, search.weights, weighing.levels, fingerprint(machines))
+    best = search.options.memory.recall("candidates", key, lambda: _cheapest(search, devices))
+    if best is not None:
+        search.offer(from_canonical(grid, best), "a regular order")
+
+
+def _regular(search: Search, devices: list[Ints]) -> Iterator[Ints]:
+    """[world] placements in every regular order, until the user interrupts."""
+    grid, weighing = search.grid, search.weighing
+    boxes = nested_boxes(grid, search.machines, weighing.kinds, weighing.levels)
+    for slots in chain(boxes, slot_orders(grid)):
         for order in devices:
             if search.interrupted:
                 return
-            search.offer(lay(slots, order), "a regular order")
+            yield lay(slots, order)
+
+
+def _cheapest(search: Search, devices: list[Ints]) -> Ints | None:
+    """[world] the cheapest of the regular placements, by canonical slot."""
+    best = min(_regular(search, devices), key=search.score, default=None)
+    return None if best is None else to_canonical(search.grid, best)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from planner.grid import Grid
+from planner.solver.anneal import anneal
 from planner.solver.counting import bound_by_counting
 from planner.solver.exact import solve_exactly
 from planner.solver.outcome import Options, Outcome
@@ -15,6 +16,7 @@ STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
     bound_by_shapes,
+    anneal,
     solve_exactly,
 )
 

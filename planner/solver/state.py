@@ -77,6 +77,10 @@ class Search:
         """Whether the user asked to stop."""
         return self.options.stop.is_set()
 
+    def asked(self) -> bool:
+        """The same, as a callback."""
+        return self.options.stop.is_set()
+
     # The incumbent
 
     @cached_property
@@ -146,6 +150,11 @@ class Search:
             if i != level
         )
         return -(-(self.cost - others) // self.weighing.levels[level])
+
+    @property
+    def enough(self) -> int:
+        """Largest cost that is within the wanted gap of the bound."""
+        return int(self.bound / (1 - self.options.gap)) if self.options.gap < 1 else self.cost
 
     @property
     def proven(self) -> bool:

@@ -1,0 +1,105 @@
+"""Annealing with structural moves: for whatever assembly leaves, and the first good plan."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from planner.feasibility import pinned
+from planner.grid import Ints
+from planner.solver.state import Search
+from planner_models import annealing
+
+BY = "annealing"
+_PROPOSALS = 250_000  # proposals of a worker that count as one unit of deterministic work
+
+
+def anneal(search: Search) -> None:
+    """Improve the incumbent until the time is up or the bound is met.
+
+    Rules the moves do not know (footprint, launch order, groups that overlap) are left to the
+    neighbourhood search.
+    """
+    families = _confined(search)
+    c = search.problem.constraints
+    known = c.cp_symmetry == "mapping" and c.launch == "free"
+    if search.placement is None or not known or families is None:
+        return
+    deterministic = search.options.deterministic
+    schedule = annealing.Schedule(runs=None)
+    if deterministic:
+        schedule = annealing.Schedule(proposals=max(1, int(search.left * _PROPOSALS)), runs=1)
+    annealing.anneal(
+        _task(search, families),
+        search.placement,
+        schedule,
+        annealing.Stop(
+            target=max(search.bound, search.enough), deadline=search.deadline, asked=search.asked
+        ),
+        seed=search.options.seed,
+        workers=search.options.workers,
+        on_incumbent=lambda placement, _cost: search.offer(placement.copy(), BY) and None,
+    )
+    if deterministic:
+        search.spend(search.left)
+
+
+def _task(search: Search, confined: Sequence[annealing.Family]) -> annealing.Task:
+    grid, kinds = search.grid, search.weighing.kinds
+    exchanges = grid.exchanges
+    families = [
+        annealing.Family(kinds[kind], _numbers(search, family), all_to_all=shared)
+        for several, shared in ((grid.rings, False), (exchanges, True))
+        for kind, family in several.items()
+        if kinds[kind] and any(groups.shape[1] > 1 for groups in family)
+    ]
+    pieces = [_numbers(search, grid.groups["tp"])]
+    if exchanges["ep"]:
+        blocks = [m.vary_experts("tp", "ep") for m in grid.modules if m.shape.ep > 1]
+        pieces.append(_numbers(search, blocks))
+    pairs = [(kinds[kind], ends) for kind, ends in grid.pairs.items() if kinds[kind]]
+    return annealing.Task(
+        slots=grid.world,
+        families=(*families, *confined),
+        pairs=annealing.Pairs(
+            np.concatenate([ends[:, 0] for _, ends in pairs] or [np.empty(0, np.int64)]),
+            np.concatenate([ends[:, 1] for _, ends in pairs] or [np.empty(0, np.int64)]),
+            np.concatenate([np.full(len(e), w) for w, e in pairs] or [np.empty(0, np.int64)]),
+        ),
+        levels=tuple(
+            annealing.Level(weight, level.domain)
+            for weight, level in zip(search.weighing.levels, search.machines.levels, strict=True)
+        ),
+        devices=search.machines.usable,
+        pieces=tuple(pieces),
+        blocks=(_numbers(search, grid.groups["tp_cp"]),),
+        frozen=np.array([rank for rank, _ in pinned(search.problem, grid)], np.int64),
+    )
+
+
+def _numbers(search: Search, family: Sequence[Ints]) -> Ints:
+    """[world] number of each rank's group; -1 where it is in none."""
+    out = np.full(search.grid.world, -1, np.int64)
+    first = 0
+    for groups in family:
+        out[groups] = first + np.arange(len(groups))[:, None]
+        first += len(groups)
+    return out
+
+
+def _confined(search: Search) -> list[annealing.Family] | None:
+    """Groups that must stay inside a domain, as families of weight 0; None if some overlap."""
+    families = []
+    names = [level.name for level in search.machines.levels]
+    for name, level in _confining(search):
+        groups = search.grid.groups[name]
+        members = np.concatenate([g.ravel() for g in groups])
+        if len(np.unique(members)) < len(members):
+            return None
+        families.append(annealing.Family(0, _numbers(search, groups), within=names.index(level)))
+    return families
+
+
+def _confining(search: Search) -> Iterator[tuple[str, str]]:
+    yield from search.problem.constraints.within.items()
+    if search.grid.hierarchy:
+        yield "hcp_0", "node"
