@@ -14,6 +14,7 @@ from planner.feasibility import Violation
 from planner.grid import Grid, Ints
 from planner.plan import Plan
 from planner.planfile import read_plan_file
+from planner.solver.memory import Memory
 from planner.solver.numbering import number
 from planner.solver.outcome import Options, Outcome, Progress
 from planner.spec.problem import Problem
@@ -31,6 +32,7 @@ def solve(
     deterministic: bool = False,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
+    memory: Memory | None = None,
 ) -> Plan:
     """Find a plan and a proven lower bound on the cost of every plan.
 
@@ -43,6 +45,7 @@ def solve(
         deterministic: equal input, seed, worker count and version give equal plans.
         progress: called with (cost or None, bound, seconds) as they improve.
         stop: set it to end the search early with the best plan so far.
+        memory: of earlier solves in this process; what they worked out is not worked out again.
 
     Returns:
         A plan that verification has passed.
@@ -71,6 +74,7 @@ def solve(
         deterministic,
         progress,
         stop or threading.Event(),
+        memory or Memory(),
     )
     outcome = search(own, grid, options)
     placement = number(own, grid, outcome.placement)
