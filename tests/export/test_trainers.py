@@ -33,14 +33,11 @@ def test_megatron_arguments():
         "dp": 1,
         "hierarchical_cp": [2, 2],
     }
-    assert (
-        arguments(plan_of(job, 16))
-        == (
-            "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
-            "--context-parallel-size 4 --expert-model-parallel-size 2 "
-            "--expert-tensor-parallel-size 1 --num-virtual-stages-per-pipeline-rank 2 "
-            "--hierarchical-context-parallel-sizes 2 2"
-        ).split()
+    assert " ".join(arguments(plan_of(job, 16))) == (
+        "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+        "--context-parallel-size 4 --expert-model-parallel-size 2 "
+        "--expert-tensor-parallel-size 1 --num-virtual-stages-per-pipeline-rank 2 "
+        "--hierarchical-context-parallel-sizes 2 2"
     )
     python = keywords(plan_of(job, 16))["initialize_model_parallel"]
     assert python == {
