@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -16,27 +15,42 @@ _KINDS: dict[type, str] = {dict: "an object", list: "a list", type(None): "null"
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
-@dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a document.
+    """A value of a document: an object, a list, or a scalar.
 
     Attributes:
-        raw: A dict, a list, or a scalar.
+        raw: The value itself.
         source: The file.
-        path: From the root of the document: ``Instances[3].NetworkNodes``.
         line: Line of the file, where the format tells it.
     """
 
-    raw: Any
-    source: str
-    path: str = ""
-    line: int | None = None
+    __slots__ = ("_key", "_parent", "line", "raw", "source")
+
+    def __init__(
+        self, raw: Any, source: str, parent: Value | None = None, key: str | int = ""
+    ) -> None:
+        self.raw = raw
+        self.source = source
+        self.line: int | None = getattr(raw, "line", parent.line if parent else None)
+        self._parent = parent
+        self._key = key
+
+    @property
+    def path(self) -> str:
+        """The way from the root of the document: ``Instances[3].NetworkNodes``."""
+        if self._parent is None:
+            return ""
+        above = self._parent.path
+        if isinstance(self._key, int):
+            return f"{above}[{self._key}]"
+        return f"{above}.{self._key}" if above else self._key
 
     @property
     def where(self) -> str:
         """The place, as errors state it."""
         source = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{source}: {self.path}" if self.path else source
+        path = self.path
+        return f"{source}: {path}" if path else source
 
     def get(self, key: str) -> Value | None:
         """Return the value under a key; None if the key is absent or null.
@@ -47,7 +61,7 @@ class Value:
         if not isinstance(self.raw, dict):
             raise self._refuse("an object")
         raw = self.raw.get(key)
-        return None if raw is None else self._at(raw, f"{self.path}.{key}" if self.path else key)
+        return None if raw is None else Value(raw, self.source, self, key)
 
     def require(self, key: str) -> Value:
         """Return the value under a key.
@@ -77,7 +91,7 @@ class Value:
             raise self._refuse("an object")
         for key, raw in self.raw.items():
             if raw is not None:
-                yield str(key), self._at(raw, f"{self.path}.{key}" if self.path else str(key))
+                yield str(key), Value(raw, self.source, self, str(key))
 
     def each(self) -> Iterator[Value]:
         """Yield the elements of a list.
@@ -88,7 +102,7 @@ class Value:
         if not isinstance(self.raw, list):
             raise self._refuse("a list")
         for index, raw in enumerate(self.raw):
-            yield self._at(raw, f"{self.path}[{index}]")
+            yield Value(raw, self.source, self, index)
 
     def text(self) -> str:
         """Return a scalar as text.
@@ -110,9 +124,6 @@ class Value:
         if not (text.isascii() and text.isdigit() and len(text) <= 9):
             raise self._refuse("a whole number")
         return int(text)
-
-    def _at(self, raw: object, path: str) -> Value:
-        return Value(raw, self.source, path, getattr(raw, "line", self.line))
 
     def _refuse(self, expected: str) -> InputError:
         kind = next((name for kind, name in _KINDS.items() if isinstance(self.raw, kind)), None)
@@ -167,7 +178,7 @@ def read_yaml(text: str, source: str) -> list[Value]:
         where = source if mark is None else f"{source}:{mark.line + 1}"
         what = getattr(error, "problem", None) or "a character no YAML text may hold"
         raise refuse(where, "not YAML", got=str(what)) from None
-    return [Value(root, source, "", getattr(root, "line", None)) for root in roots]
+    return [Value(root, source) for root in roots]
 
 
 def _documents(text: str, source: str) -> Iterator[Any]:

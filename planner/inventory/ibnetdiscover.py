@@ -84,7 +84,8 @@ def _read(text: str, source: str, net: _Net, notes: list[Note]) -> None:
     record = ""
     for number, line in numbered(text):
         where = f"{source}:{number}"
-        header, port = _HEADER.match(line), _PORT.match(line)
+        port = _PORT.match(line) if line.startswith("[") else None
+        header = _HEADER.match(line) if line.startswith(("Switch", "Ca", "Rt")) else None
         if header:
             record = header[2]
             if header[1] == "Switch":
@@ -155,12 +156,14 @@ def _leaves(
     notes: list[Note],
 ) -> dict[str, str]:
     """Return the leaf of every host: the first of those that are one domain."""
-    for members in _grouped(first).values():
-        if len(members) > 1:
-            names = shorten(", ".join(_plain(net.switches[m], m) for m in members), 200)
-            text = f"leaf: {names} hold mostly the same hosts (rails): kept as one domain"
-            notes.append(Note(net.where[members[1]], text))
+    rails = [members for members in _grouped(first).values() if len(members) > 1]
+    if rails:
+        names = "; ".join(", ".join(_plain(net.switches[m], m) for m in group) for group in rails)
+        text = "leaf: switches with mostly the same hosts (rails) kept as one domain"
+        text = f"{text}: {shorten(names)}"
+        notes.append(Note(net.where[rails[0][1]], text))
     leaf_of = {}
+    astray: list[tuple[str, str]] = []  # text and place
     for host, cables in leaves_of.items():
         weight: Counter[str] = Counter()
         for leaf, count in cables.items():
@@ -172,8 +175,10 @@ def _leaves(
         if others:
             names = ", ".join(_plain(net.switches[leaf], leaf) for leaf in others)
             kept = _plain(net.switches[leaf_of[host]], leaf_of[host])
-            text = f"leaf: {host} also hangs off {names}: kept under {kept}"
-            notes.append(Note(net.where[others[0]], text))
+            astray.append((f"{host} under {kept}, not {names}", net.where[others[0]]))
+    if astray:
+        text = shorten("; ".join(text for text, _ in astray), 300)
+        notes.append(Note(astray[0][1], f"leaf: hosts with cables elsewhere too, kept: {text}"))
     return leaf_of
 
 
@@ -186,13 +191,18 @@ def _rails(cables: Iterable[Iterable[str]], net: _Net) -> dict[str, str]:
         members = sorted(leaves, key=order.__getitem__)
         size.update(members)
         shared.update((a, b) for i, a in enumerate(members) for b in members[i + 1 :])
-    first = {leaf: leaf for leaf in order if leaf in size}
-    for (a, b), count in sorted(shared.items(), key=lambda item: [order[s] for s in item[0]]):
+    first = {leaf: leaf for leaf in order if leaf in size}  # a step towards the first of a group
+
+    def root(leaf: str) -> str:
+        while first[leaf] != leaf:
+            leaf = first[leaf]
+        return leaf
+
+    for (a, b), count in shared.items():
         if 2 * count > max(size[a], size[b]):
-            low, high = sorted((first[a], first[b]), key=order.__getitem__)
-            if low != high:
-                first = {leaf: low if root == high else root for leaf, root in first.items()}
-    return first
+            low, high = sorted((root(a), root(b)), key=order.__getitem__)
+            first[high] = low
+    return {leaf: root(leaf) for leaf in first}
 
 
 def _grouped(first: Mapping[str, str]) -> dict[str, list[str]]:

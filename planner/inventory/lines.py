@@ -15,7 +15,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 def numbered(text: str) -> Iterator[tuple[int, str]]:
     """Yield every line with its number, from 1, without the terminal's colours and line ends."""
-    for number, line in enumerate(_ANSI.sub("", text).split("\n"), start=1):
+    plain = _ANSI.sub("", text) if "\x1b" in text else text
+    for number, line in enumerate(plain.split("\n"), start=1):
         yield number, line.rstrip("\r")
 
 

@@ -94,6 +94,9 @@ KINDS = {
 }
 """What a file of every kind is, by name of the kind."""
 
+HEAD = 200_000
+"""Characters of a file that tell its kind, where that needs a look at every line."""
+
 _RECORD = re.compile(
     r"\s*(SwitchName|BlockName|BlockSizes|RingName|AggregatedBlock)\s*=", re.IGNORECASE
 )
@@ -166,7 +169,8 @@ def _candidates(text: str) -> Iterator[str]:
         return
     if start in ("{", "["):
         yield from (kind for kind, pattern in _JSON if pattern.search(text))
-    lines = [line for _, line in numbered(text)]
+    head = text if len(text) <= HEAD else text[: text.rfind("\n", 0, HEAD) + 1]
+    lines = [line for _, line in numbered(head)]
     if any(nvidia_smi.is_header(line) for line in lines):
         yield "nvidia-smi"
     records = [line for line in lines if _RECORD.match(line)]
@@ -175,9 +179,9 @@ def _candidates(text: str) -> Iterator[str]:
         yield "slurm-show-topology" if shown else "slurm-topology"
     if any(_NODE.match(line) for line in lines):
         yield "slurm-nodes"
-    if ibnetdiscover.looks_like(text):
+    if ibnetdiscover.looks_like(head):
         yield "ibnetdiscover"
     yield from (kind for kind, pattern in _YAML if pattern.search(text))
-    hostfile = hostfiles.guess(text)
+    hostfile = hostfiles.guess(head)
     if hostfile:
         yield hostfile

@@ -188,11 +188,15 @@ class _Joined:
 def _parallel(
     level: str, fabric: Fabric, groups: Iterable[list[str]], reach: Mapping[str, frozenset[str]]
 ) -> list[Note]:
+    """Say which switches became one domain, and whether they had the same nodes."""
     notes = []
+    same: dict[bool, list[list[str]]] = {True: [], False: []}
     for group in groups:
-        same = len({reach[switch] for switch in group}) == 1
-        why = "lead to the same nodes" if same else "overlap, and levels must nest"
-        names = shorten(", ".join(group), 200)
-        where = fabric.where.get(group[1], fabric.source)
-        notes.append(Note(where, f"{level}: {names} {why}: kept as one domain"))
+        same[len({reach[switch] for switch in group}) == 1].append(group)
+    for equal, found in same.items():
+        if found:
+            why = "lead to the same nodes" if equal else "overlap, and levels must nest"
+            names = shorten("; ".join(", ".join(group) for group in found), 200)
+            where = fabric.where.get(found[0][1], fabric.source)
+            notes.append(Note(where, f"{level}: switches that {why} kept as one domain: {names}"))
     return notes
