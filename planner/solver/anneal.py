@@ -6,6 +6,8 @@ import numpy as np
 
 from planner.feasibility import pinned
 from planner.grid import Ints
+from planner.plan import megatron_order
+from planner.solver.regular import with_pins
 from planner.solver.state import Search
 from planner_models import annealing
 
@@ -16,13 +18,11 @@ _PROPOSALS = 250_000  # proposals of a worker that count as one unit of determin
 def anneal(search: Search) -> None:
     """Improve the incumbent until the time is up or the bound is met.
 
-    Rules the moves do not know (footprint, launch order, groups that overlap) are left to the
-    neighbourhood search.
+    Without an incumbent the start breaks some groups' confinement, which the moves pay for until
+    it holds. Rules the moves do not know are left to the neighbourhood search.
     """
     families = _confined(search)
-    c = search.problem.constraints
-    known = c.cp_symmetry == "mapping" and c.launch == "free"
-    if search.placement is None or not known or families is None:
+    if families is None or not moves_know(search):
         return
     deterministic = search.options.deterministic
     schedule = annealing.Schedule(runs=None)
@@ -30,17 +30,34 @@ def anneal(search: Search) -> None:
         schedule = annealing.Schedule(proposals=max(1, int(search.left * _PROPOSALS)), runs=1)
     annealing.anneal(
         _task(search, families),
-        search.placement,
+        _start(search),
         schedule,
         annealing.Stop(
             target=max(search.bound, search.enough), deadline=search.deadline, asked=search.asked
         ),
         seed=search.options.seed,
         workers=search.options.workers,
-        on_incumbent=lambda placement, _cost: search.offer(placement.copy(), BY) and None,
+        on_incumbent=lambda placement, _cost: _offer(search, placement),
     )
     if deterministic:
         search.spend(search.left)
+
+
+def moves_know(search: Search) -> bool:
+    """Whether the moves respect all the user's rules, or can be charged for breaking them."""
+    c = search.problem.constraints
+    return c.cp_symmetry == "mapping" and c.launch == "free"
+
+
+def _start(search: Search) -> Ints:
+    if search.placement is not None:
+        return search.placement
+    order = megatron_order(search.machines, search.grid.world)
+    return with_pins(search.problem, search.grid, order)
+
+
+def _offer(search: Search, placement: Ints) -> None:
+    search.offer(placement.copy(), BY)
 
 
 def _task(search: Search, confined: Sequence[annealing.Family]) -> annealing.Task:

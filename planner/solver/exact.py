@@ -1,23 +1,33 @@
 """The exact model: small problems to proof, and any first plan under hard constraints."""
 
+from math import inf
+
 from planner.errors import Infeasible, NoPlan
 from planner.solver.state import Search
 from planner.solver.translation import exact_problem
 from planner_models import assignment
 
-_MOST_BITS = 60_000  # model size up to which a proof or an improvement is worth trying
+_TINY_BITS = 800  # model size up to which the exact model proves in seconds
+_TINY_SECONDS = 5.0
+_MOST_BITS = 60_000  # and up to which a proof or an improvement is worth what time is left
 _MOST_BITS_FIRST = 4_000_000  # and up to which a first plan is looked for
 BY = "the exact model"
 
 
-def solve_exactly(search: Search) -> None:
+def solve_tiny_exactly(search: Search) -> None:
+    """`solve_exactly` where that takes seconds, before anything cleverer is tried."""
+    if _problem(search).size <= _TINY_BITS:
+        solve_exactly(search, _TINY_SECONDS)
+
+
+def solve_exactly(search: Search, most: float = inf) -> None:
     """Improve the incumbent and the bound by the exact model, where it fits.
 
     Raises:
         Infeasible: proven, with a minimal set of the user's lines that conflict.
         NoPlan: there is no incumbent and none was found.
     """
-    problem = exact_problem(search.problem, search.grid, search.weighing, (), search.bound)
+    problem = _problem(search)
     first = search.placement is None
     if problem.size > (_MOST_BITS_FIRST if first else _MOST_BITS):
         if first:
@@ -31,25 +41,29 @@ def solve_exactly(search: Search) -> None:
         start = problem.levels[0].domain[search.placement]
     result = assignment.solve(
         problem,
-        _limits(search),
+        _limits(search, most),
         start=start,
         progress=lambda _cost, bound: search.raise_whole(bound or 0),
         stop=search.options.stop,
     )
     if search.options.deterministic:
-        search.spend(search.left)
+        search.spend(min(search.left, most))
     if result.status == "infeasible":
         raise _refusal(search, problem)
     search.raise_whole(result.bound)
     if result.devices is not None:
         search.offer(result.devices, BY)
-    elif first:
+    elif first and search.left <= 0:
         limit = search.options.time_limit
         raise NoPlan(f"nothing found within {limit:g} s, and nothing proven; raise --time-limit")
 
 
-def _limits(search: Search) -> assignment.Limits:
-    left = max(search.left, 0.1)
+def _problem(search: Search) -> assignment.Assignment:
+    return exact_problem(search.problem, search.grid, search.weighing, (), search.bound)
+
+
+def _limits(search: Search, most: float) -> assignment.Limits:
+    left = max(min(search.left, most), 0.1)
     deterministic = search.options.deterministic
     return assignment.Limits(
         seconds=None if deterministic else left,

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from planner.grid import Grid
 from planner.solver.anneal import anneal
 from planner.solver.counting import bound_by_counting
-from planner.solver.exact import solve_exactly
+from planner.solver.exact import solve_exactly, solve_tiny_exactly
+from planner.solver.neighbourhoods import improve_by_neighbourhoods
 from planner.solver.outcome import Options, Outcome
 from planner.solver.regular import offer_regular
 from planner.solver.shaping import bound_by_shapes
@@ -15,8 +16,10 @@ from planner.spec.problem import Problem
 STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
+    solve_tiny_exactly,
     bound_by_shapes,
     anneal,
+    improve_by_neighbourhoods,
     solve_exactly,
 )
 

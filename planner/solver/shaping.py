@@ -1,8 +1,7 @@
-"""Levels whose domains cut tensor groups: bound by shapes, plans assembled from the same patterns."""
-
-from planner_models import shapes
+"""Levels whose domains cut tensor groups: bounds by shapes, plans from the same patterns."""
 
 from planner.solver.state import Search
+from planner_models import shapes
 
 BY = "shapes"
 
