@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.spec.loading import load
     from planner.spec.problem import Problem
+    from planner.sweeping import sweep
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOMES = {
     "load": "planner.spec.loading",
     "read_plan": "planner.pipeline",
     "solve": "planner.pipeline",
+    "sweep": "planner.sweeping",
     "verify": "planner.pipeline",
 }
 """Where each public name lives; imported at first use, so that light commands start fast."""
@@ -50,6 +52,7 @@ __all__ = [
     "load",
     "read_plan",
     "solve",
+    "sweep",
     "verify",
 ]
 
