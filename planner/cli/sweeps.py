@@ -142,7 +142,7 @@ def _dask(address: str | None) -> Iterator["Executor | None"]:
         yield None
         return
     try:
-        from distributed import Client  # type: ignore[import-not-found] # noqa: PLC0415
+        from distributed import Client  # noqa: PLC0415
     except ImportError:
         message = "--dask needs dask.distributed; pip install 'rank-layout-planner[dask]'"
         raise click.UsageError(message) from None

@@ -12,7 +12,7 @@ from planner.errors import Complaint, InputError
 from planner.plan import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure  # type: ignore[import-not-found]  # an extra
+    from matplotlib.figure import Figure
 
 PAPER, INK, MUTED, GRID = "#ffffff", "#1f2328", "#59636e", "#d1d9e0"
 ACCENT = "#c2410c"
@@ -91,7 +91,7 @@ def drawn(path: str | Path, panels: int, width: float, height: float) -> Iterato
         width: of the figure, in inches at 96 pixels.
         height: of the figure.
     """
-    import matplotlib as mpl  # type: ignore[import-not-found] # noqa: PLC0415 - a second, an extra
+    import matplotlib as mpl  # noqa: PLC0415 - a second, and an extra
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with mpl.rc_context(_STYLE):

@@ -16,7 +16,7 @@ from planner.sweeping.solving import Answer, Answers, Effort, Task, failure, key
 from planner.sweeping.tables import Sort, check_format, table, write_table
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]  # ships no marker
+    import pandas as pd
 
 Progress = Callable[[int, int], None]
 """Called with (points done, points to solve)."""

@@ -8,7 +8,7 @@ from planner.report.figures import ACCENT, GRID, INK, MUTED, PAPER, check_pictur
 from planner.sweeping.text import SIZES
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]  # ships no marker
+    import pandas as pd
 
 _BARS = 12
 _NAMES = {

@@ -11,7 +11,7 @@ from planner.plan import write_whole
 from planner.sweeping.points import SIZES
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]  # ships no marker
+    import pandas as pd
 
 Sort = Literal["auto", "time", "bytes", "cost"]
 METRICS = {"time": "seconds", "bytes": "node_gb", "cost": "cost"}

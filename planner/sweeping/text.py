@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]  # ships no marker
+    import pandas as pd
 
 SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp", "dp")
 FACTS = {
