@@ -35,10 +35,12 @@ def choose(
             number of GPUs is missing, or told twice and differently; nothing is left.
     """
     notes = list(inventory.notes)
+    if not inventory.nodes and inventory.inside is None:
+        got = "; ".join(map(str, notes)) or None
+        raise refuse("the files", "they name no machine", got=got)
     if allocation is None:
         nodes = _up(inventory.nodes, notes)
-        if not inventory.nodes:
-            assert inventory.inside is not None
+        if inventory.inside is not None and not inventory.nodes:
             nodes = [Node("node0", inventory.inside.where)]
             text = "tells the inside of one node and no name: a cluster of one (see --nodes)"
             notes.append(Note(inventory.inside.where, text))

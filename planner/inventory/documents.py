@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import yaml
@@ -91,6 +91,18 @@ class Value:
             raise self._refuse("an object")
         for key, raw in self.raw.items():
             if raw is not None:
+                yield str(key), Value(raw, self.source, self, str(key))
+
+    def unknown(self, known: Container[str]) -> Iterator[tuple[str, Value]]:
+        """Yield the entries of an object whose keys are not known, null or not.
+
+        Raises:
+            InputError: This is no object.
+        """
+        if not isinstance(self.raw, dict):
+            raise self._refuse("an object")
+        for key, raw in self.raw.items():
+            if key not in known:
                 yield str(key), Value(raw, self.source, self, str(key))
 
     def each(self) -> Iterator[Value]:

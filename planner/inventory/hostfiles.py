@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from planner.inventory.lines import host_name, hosts, numbered
-from planner.inventory.model import Inventory, Node, refuse
+from planner.inventory.model import Inventory, Node, Note, refuse
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _OPENMPI_KEYS = (
@@ -35,16 +35,18 @@ _OPENMPI_KEYS = (
     "username",
 )
 _DEEPSPEED = re.compile(r"(\S+)\s+slots=([0-9]{1,9})")
+_MAX_SLOTS = re.compile(r"(?:max[-_]slots=[0-9]+)?")
 _COLON = re.compile(r"([^\s:]+):([0-9]{1,9})(\s+\S+=\S+)*")
 _STAR = re.compile(r"(.*?)\*([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Hosts of a line, and the slots it states for each of them."""
+    """Hosts of a line, the slots it states for each of them, the text that is not read."""
 
     hosts: tuple[str, ...]
     slots: int | None
+    ignored: str = ""
 
 
 _Reader = Callable[[str, str], _Line]
@@ -133,9 +135,12 @@ def _parse(text: str, source: str, read: _Reader, *, again: bool, add: bool = Fa
     where: dict[str, str] = {}
     stated: dict[str, int] = {}  # slots
     named: Counter[str] = Counter()
+    notes: list[Note] = []
     for number, line in _lines(text):
         place = f"{source}:{number}"
         found = read(line, place)
+        if found.ignored:
+            notes.append(Note(place, f"not read, as DeepSpeed does not: '{found.ignored}'"))
         for host in found.hosts:
             once = not again or not (add or (found.slots is None and host not in stated))
             if host in where and once:
@@ -156,7 +161,7 @@ def _parse(text: str, source: str, read: _Reader, *, again: bool, add: bool = Fa
         Node(host, place, stated.get(host), slots=named[host] if repeated else None)
         for host, place in where.items()
     )
-    return Inventory(tuple(nodes), allocation=True)
+    return Inventory(tuple(nodes), notes=tuple(notes), allocation=True)
 
 
 def _openmpi(line: str, where: str) -> _Line:
@@ -164,12 +169,15 @@ def _openmpi(line: str, where: str) -> _Line:
     slots = None
     for word in words:
         key, _, value = word.partition("=")
-        if key.lower() not in _OPENMPI_KEYS or not value:
+        if key.lower() not in _OPENMPI_KEYS or not _VALUE.fullmatch(value):
             got, expected = f"'{line}'", "'host' or 'host slots=8', no blanks around '='"
             raise refuse(where, "not a line of a hostfile", got=got, expected=expected)
         if key.lower() == "slots":
             slots = _count(value, where)
-    return _Line((host_name(name.rpartition("@")[2], where),), slots)
+    user, _, host = name.rpartition("@")
+    if user:
+        host_name(user, where)
+    return _Line((host_name(host, where),), slots)
 
 
 def _count(text: str, where: str) -> int:
@@ -185,7 +193,9 @@ def _deepspeed(line: str, where: str) -> _Line:
         raise refuse(
             where, "not a line of a DeepSpeed hostfile", got=got, expected="'host slots=8'"
         )
-    return _Line((host_name(match[1], where),), int(match[2]))
+    rest = line[match.end() :].strip()
+    ignored = "" if _MAX_SLOTS.fullmatch(rest) else rest
+    return _Line((host_name(match[1], where),), int(match[2]), ignored)
 
 
 def _mpich(line: str, where: str) -> _Line:

@@ -94,12 +94,15 @@ def _numa(device: Element) -> str:
 
 
 def _refuse_twice(gpus: Iterable[_Gpu]) -> None:
-    seen: dict[int, _Gpu] = {}
+    seen: dict[int | str, _Gpu] = {}
     for gpu in gpus:
-        if gpu.index in seen:
-            got = f"GPU {gpu.index}, first at {seen[gpu.index].where}"
-            raise refuse(gpu.where, "a GPU is described twice", got=got)
+        for name in (gpu.index, gpu.uuid):
+            if name in seen:
+                got = f"{name}, first at {seen[name].where}"
+                raise refuse(gpu.where, "a GPU is described twice", got=got)
         seen[gpu.index] = gpu
+        if gpu.uuid:
+            seen[gpu.uuid] = gpu
 
 
 def _nvlink(root: Element, gpus: Iterable[_Gpu]) -> list[tuple[int, int]]:

@@ -23,9 +23,9 @@ from planner.inventory.model import Inventory, Node, Note, refuse, shorten
 from planner.inventory.switches import Fabric, levels_of
 from planner.spec.names import is_name
 
-_HEADER = re.compile(r'(Switch|Ca|Rt)\s+[0-9]+\s+"([^"]*)"(?:\s*#\s*"([^"]*)")?')
+_HEADER = re.compile(r'(Switch|Ca|Rt)\s+[0-9]+\s+"([^"]*)"(?:\s*#\s*"([^"]*)")?[^"]*$')
 _END = r"\[[0-9]+\](?:\([^)]*\))?"
-_PORT = re.compile(rf'{_END}\s*"([^"]*)"\s*{_END}(?:\s*#\s*"([^"]*)")?')
+_PORT = re.compile(rf'{_END}\s*"([^"]*)"\s*{_END}(?:\s*#\s*"([^"]*)"[^"#]*$)?')
 _IGNORED = re.compile(r"\s*#|\w+(guid|id)=")
 _MODEL = re.compile(r"MT[0-9]+\b.*|.*\bMellanox Technologies\b.*|.*\bConnectX.*", re.IGNORECASE)
 _SHARP = "Aggregation Node"
@@ -93,10 +93,10 @@ def _read(text: str, source: str, net: _Net, notes: list[Note]) -> None:
                 net.where.setdefault(record, where)
             elif header[1] == "Ca":
                 _describe(record, header[3] or "", where, net)
-        elif port and record:
-            _cable(record, port[1], port[2] or "", where, net)
         elif not line.strip():
             record = ""
+        elif port and _cable(record, port[1], port[2] or "", where, net):
+            continue
         elif not _IGNORED.match(line):
             notes.append(Note(where, f"not read: '{shorten(line.strip())}'"))
 
@@ -111,20 +111,27 @@ def _describe(adapter: str, text: str, where: str, net: _Net) -> None:
         raise refuse(where, f"adapter {adapter} has two descriptions", got=got)
 
 
-def _cable(one: str, other: str, text: str, where: str, net: _Net) -> None:
-    """Take a port line of the record ``one``, which describes the other end where that is plain."""
+def _cable(one: str, other: str, text: str, where: str, net: _Net) -> bool:
+    """Take a port line of the record ``one``, which describes the other end where that is plain.
+
+    Returns:
+        Whether it is a cable between switches, or between a switch and an adapter.
+    """
     if one.startswith("S-") and other.startswith("S-"):
         net.switches.setdefault(other, text)
         net.where.setdefault(other, where)
         net.trunks[one][other] = None
         net.trunks[other][one] = None
-    elif one.startswith("S-") and other.startswith("H-"):
+    elif one.startswith("S-") and other.startswith("H-") and text:
         _describe(other, text, where, net)
         net.cables[other].setdefault(one, where)
     elif one.startswith("H-") and other.startswith("S-"):
         net.switches.setdefault(other, "")
         net.where.setdefault(other, where)
         net.cables[one].setdefault(other, where)
+    else:
+        return False
+    return True
 
 
 def _hosts(

@@ -61,7 +61,7 @@ def fields(line: str, where: str) -> dict[str, str]:
     for word in _SPACED.sub("=", line).split():
         key, equals, value = word.partition("=")
         key = key.lower()
-        if not (key and equals):
+        if not (key and equals) or "=" in value:
             raise refuse(where, "not a Key=Value pair", got=f"'{word}'", expected="Key=Value")
         if key in pairs:
             raise refuse(where, "a key stands twice in one record", got=f"'{word}'")

@@ -7,16 +7,19 @@ where the next ``Key=`` begins. ``NodeName=`` lines of a ``slurm.conf`` read the
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planner.inventory.lines import hosts, numbered
-from planner.inventory.model import Inventory, Node, distinct, refuse
+from planner.inventory.model import Inventory, Node, Note, distinct, refuse
 
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_]*)=")
 _GRES = re.compile(r"gpu(?::[^,():]*)*?(?::([0-9]{1,9}))?(?:\([^)]*\))?")
 _TRES = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
+_FREE_TEXT = ("reason", "comment", "extra")
+_STATE = re.compile(r"[A-Z_]*[^A-Za-z=,\s]*(\+[A-Z_]+[^A-Za-z=,\s]*)*", re.IGNORECASE)
 _DOWN = {"DOWN", "FAIL", "ERROR", "FUTURE", "INVALID_REG", "NOT_RESPONDING", "NO_RESPOND"}
 _DRAIN = {"DRAIN", "DRAINED", "DRAINING", "FAILING"}
 _BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
@@ -40,41 +43,61 @@ def parse(text: str, source: str) -> Inventory:
         raise refuse(source, "no NodeName= in the file")
     if not any(node.gpus for node in nodes):
         nodes = tuple(replace(node, gpus=None) for node in nodes)
-    return Inventory(nodes)
+    return Inventory(nodes, notes=tuple(notes))
 
 
-def _records(text: str, source: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of every record, joined, with the place of the first."""
-    where, record = source, ""
+def _records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lines of every record with the place of the first.
+
+    An indented line belongs to the record above, unless a blank line stands between.
+    """
+    where = source
+    record: list[str] = []
     for number, line in numbered(text):
-        bare = line.strip()
-        if not bare or bare.startswith("#"):
-            continue
-        if re.match("NodeName=", bare, re.IGNORECASE):
-            if record:
-                yield where, record
-            where, record = f"{source}:{number}", ""
-        elif not record:
-            got = f"'{bare}'"
-            raise refuse(
-                f"{source}:{number}", "before the first node", got=got, expected="NodeName="
-            )
-        record += f" {bare}"
+        bare = line.strip() if not line.startswith("#") else ""
+        starts = bool(re.match("NodeName=", bare, re.IGNORECASE))
+        if record and (starts or not bare):
+            yield where, record
+            record = []
+        if starts:
+            where = f"{source}:{number}"
+        elif bare and not (record and line[:1].isspace()):
+            place, got = f"{source}:{number}", f"'{bare}'"
+            raise refuse(place, "not the first line of a node", got=got, expected="NodeName=")
+        if bare:
+            record.append(bare)
     if record:
         yield where, record
 
 
-def _nodes(where: str, record: str) -> Iterator[Node]:
-    keys = list(_KEY.finditer(record))
-    ends = [*(key.start() for key in keys[1:]), len(record)]
-    values = {
-        key[1].lower(): record[key.end() : end].strip()
-        for key, end in reversed(list(zip(keys, ends, strict=True)))  # the first of a key counts
-    }
+def _nodes(where: str, record: Iterable[str], notes: list[Note]) -> Iterator[Node]:
+    values = _values(where, record, notes)
     gpus = _gpus(values)
-    down, aside = _unfit(values.get("state", ""))
+    state = values.get("state", "")
+    if not _STATE.fullmatch(state):
+        raise refuse(where, "not a state", got=f"'{state}'", expected="such as IDLE+DRAIN")
+    down, aside = _unfit(state)
     for name in hosts(values["nodename"], where):
         yield Node(name, where, gpus, down=down, aside=aside)
+
+
+def _values(where: str, record: Iterable[str], notes: list[Note]) -> dict[str, str]:
+    """Return the values of a record, keys in lower case; free text ends with its line."""
+    values: dict[str, str] = {}
+    for line in record:
+        if "NodeName=" in line[1:]:
+            raise refuse(where, "two nodes on one line", got=f"'{line}'")
+        keys = list(_KEY.finditer(line))
+        for key, after in itertools.zip_longest(keys, keys[1:]):
+            name = key[1].lower()
+            if name in _FREE_TEXT:
+                if after:  # may be the rest of a line that lost its end
+                    notes.append(Note(where, f"taken for free text: '{line[key.start() :]}'"))
+                break
+            if name in values:
+                raise refuse(where, "a key stands twice in one node", got=f"{key[1]}=")
+            values[name] = line[key.end() : after.start() if after else len(line)].strip()
+    return values
 
 
 def _gpus(values: dict[str, str]) -> int:

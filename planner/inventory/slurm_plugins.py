@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from planner.inventory.model import Inventory, Level, Node, Note, distinct, refuse, shorten
 from planner.inventory.switches import Fabric, heights, levels_of
+from planner.spec.names import NAME_RULE, is_name
 
 NO_TOPOLOGY = "no-topology"
 """Switch under which topograph lists the nodes it could not place."""
@@ -64,6 +65,8 @@ def tree(switches: Sequence[Switch], source: str) -> Inventory:
     )
     levels, joined = levels_of(fabric)
     notes += joined
+    bare = {s: where[s] for s in by_name if not (attached[s] or below[s])}
+    notes += _nothing_below("switches", bare)
     if levels and len(levels[-1].domains) > 1:
         tops = list(levels[-1].domains)
         text = f"nothing joins {shorten(', '.join(tops))}"
@@ -75,6 +78,10 @@ def tree(switches: Sequence[Switch], source: str) -> Inventory:
 def _by_name(records: Iterable[_Record], what: str) -> dict[str, _Record]:
     by_name: dict[str, _Record] = {}
     for record in records:
+        if not is_name(record.name):
+            raise refuse(
+                record.where, f"{what} without a name", got=f"'{record.name}'", expected=NAME_RULE
+            )
         if record.name in by_name:
             first = by_name[record.name].where
             got = f"{record.name}, first at {first}"
@@ -128,6 +135,13 @@ def _same_leaves(
     return same, notes
 
 
+def _nothing_below(what: str, bare: Mapping[str, str]) -> list[Note]:
+    """Note what names no nodes; ``bare`` has the place of each."""
+    if not bare:
+        return []
+    return [Note(next(iter(bare.values())), f"{what} without nodes: {', '.join(bare)}")]
+
+
 def groups(kind: str, members: Sequence[Group], source: str) -> Inventory:
     """Return the machines of blocks, rings or toruses: one level, named after the kind.
 
@@ -139,7 +153,9 @@ def groups(kind: str, members: Sequence[Group], source: str) -> Inventory:
         Node(node, group.where) for group in members for node in dict.fromkeys(group.nodes)
     )
     domains = {group.name: tuple(dict.fromkeys(group.nodes)) for group in members if group.nodes}
-    return Inventory(nodes, (Level(kind, source, domains),))
+    bare = {group.name: group.where for group in members if not group.nodes}
+    notes = _nothing_below(f"{kind}s", bare)
+    return Inventory(nodes, (Level(kind, source, domains),), notes=tuple(notes))
 
 
 def blocks(members: Sequence[Group], sizes: Sequence[int], source: str, place: str) -> Inventory:
@@ -158,11 +174,6 @@ def blocks(members: Sequence[Group], sizes: Sequence[int], source: str, place: s
         InputError: A block or a node stands twice.
     """
     base = groups("block", members, source)
-    notes = []
-    empty = [group.name for group in members if not group.nodes]
-    if empty:
-        text = f"blocks without nodes only fill up larger ones: {shorten(', '.join(empty))}"
-        notes.append(Note(source, text))
     levels = list(base.levels)
     for size in sizes[1:]:
         joined = size // sizes[0]
@@ -172,7 +183,7 @@ def blocks(members: Sequence[Group], sizes: Sequence[int], source: str, place: s
         domains.pop("", None)
         if len(domains) < len(levels[-1].domains):
             levels.append(Level(f"block{size}", place, domains))
-    return Inventory(base.nodes, tuple(levels), notes=tuple(notes))
+    return replace(base, levels=tuple(levels))
 
 
 def _joined(members: Sequence[Group]) -> tuple[str, tuple[str, ...]]:

@@ -23,6 +23,8 @@ _KEYS: dict[str, set[str]] = {
     "aggregatedblock": {"nodes", "blockindex", "blocksize"},
     "ringname": {"nodes", "ringindex", "ringsize"},
 }
+_NUMBERS = {"level", "linkspeed", "blockindex", "ringindex", "ringsize"}
+_NUMBER = re.compile(r"[0-9]*")
 _ALIAS = re.compile(r"#\s*(\S+)=(\S+)\s*")
 _NOTHING = ("", "(null)")
 
@@ -93,8 +95,9 @@ def _read(record: str, where: str, file: _File) -> None:
     if unknown:
         known = ", ".join(sorted(_KEYS[kind])) or "nothing else in the record"
         raise refuse(where, "an unknown key", got=f"'{unknown}={pairs[unknown]}'", expected=known)
-    if not name:
-        raise refuse(where, "a record without a name", got=f"'{record.strip()}'")
+    for key in _NUMBERS & pairs.keys():
+        if not _NUMBER.fullmatch(pairs[key]):
+            raise refuse(where, "not a number", got=f"'{key}={pairs[key]}'")
     plugin = {"switchname": "tree", "ringname": "ring"}.get(kind, "block")
     file.first.setdefault(plugin, where)
     nodes = _names(pairs.get("nodes", ""), where)
@@ -127,16 +130,30 @@ def _inventory(file: _File, source: str) -> Inventory:
     if not file.aggregated:
         return blocks(file.blocks, file.sizes, source, file.sizes_where)
     base = blocks(file.blocks, (), source, source)
-    larger = (
-        Level(f"block{size}", source, {_spell(group.name): group.nodes for group in members})
-        for size, members in sorted(file.aggregated.items())
-    )
+    known = {node.name for node in base.nodes}
+    larger = [
+        _larger(size, file.aggregated[size], known, source) for size in sorted(file.aggregated)
+    ]
     return replace(base, levels=(*base.levels, *larger))
 
 
-def _spell(name: str) -> str:
+def _larger(size: int, members: list[Group], known: set[str], source: str) -> Level:
+    """Return the level of larger blocks, as scontrol lists them with their nodes."""
+    domains: dict[str, tuple[str, ...]] = {}
+    for group in members:
+        strange = [node for node in group.nodes if node not in known]
+        if strange:
+            got = f"{strange[0]} in {group.name}"
+            raise refuse(group.where, "a larger block has a node of no block", got=got)
+        if _spell(group) in domains:
+            raise refuse(group.where, "a larger block is described twice", got=group.name)
+        domains[_spell(group)] = group.nodes
+    return Level(f"block{size}", source, domains)
+
+
+def _spell(group: Group) -> str:
     """Name a larger block after the first and the last of its blocks: ``b[1-2]`` is ``b1-b2``."""
-    ends = hosts(name, name)
+    ends = hosts(group.name, group.where)
     return "-".join(dict.fromkeys((ends[0], ends[-1])))
 
 

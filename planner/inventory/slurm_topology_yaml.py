@@ -13,6 +13,17 @@ from planner.inventory.model import Inventory, Note, refuse
 from planner.inventory.slurm_plugins import Group, Switch, block_sizes, blocks, groups, tree
 from planner.spec.hostlist import fold
 
+_KEYS = {
+    "topology": {"topology", "cluster_default", "tree", "block", "ring", "torus3d", "flat"},
+    "tree": {"switches"},
+    "switch": {"switch", "children", "nodes"},
+    "block": {"block_sizes", "blocks"},
+    "blocks": {"block", "nodes"},
+    "ring": {"rings"},
+    "rings": {"ring", "nodes"},
+    "torus3d": {"toruses"},
+    "toruses": {"name", "dims", "nodes", "placements"},
+}
 _PLUGINS = ("tree", "block", "ring", "torus3d", "flat")
 
 
@@ -74,17 +85,20 @@ def _topology(topology: Value, *, read: bool = True) -> Inventory:
         got = ", ".join(keys) or "none"
         raise refuse(topology.where, "not one plugin", got=got, expected=f"one of {_PLUGINS}")
     ((plugin, value),) = keys.items()
+    _refuse_unknown(topology, "topology")
+    if plugin != "flat":
+        _refuse_unknown(value, plugin)
     source = topology.source
     match plugin:
         case "tree":
             return tree([_switch(v) for v in value.require("switches").each()], source)
         case "block":
             sizes, place = _sizes(value.get("block_sizes"), value)
-            return blocks(_groups(value.require("blocks"), "block"), sizes, source, place)
+            return blocks(_groups(value.require("blocks"), "blocks", "block"), sizes, source, place)
         case "ring":
-            return groups("ring", _groups(value.require("rings"), "ring"), source)
+            return groups("ring", _groups(value.require("rings"), "rings", "ring"), source)
         case "torus3d":
-            return groups("torus", _groups(value.require("toruses"), "name"), source)
+            return groups("torus", _groups(value.require("toruses"), "toruses", "name"), source)
     if read:
         remedy = "give --nodes and a file that tells GPUs, without this one"
         raise refuse(value.where, "a flat topology names no nodes", remedy=remedy)
@@ -92,6 +106,7 @@ def _topology(topology: Value, *, read: bool = True) -> Inventory:
 
 
 def _switch(value: Value) -> Switch:
+    _refuse_unknown(value, "switch")
     nodes, children = value.get("nodes"), value.get("children")
     name = value.require("switch").text()
     return Switch(name, _place(value), _names(nodes), _names(children))
@@ -101,13 +116,19 @@ def _place(value: Value) -> str:
     return f"{value.source}:{value.line}"
 
 
-def _groups(values: Value, name: str) -> list[Group]:
-    return [
-        Group(
-            value.require(name).text(), f"{value.source}:{value.line}", _names(value.get("nodes"))
-        )
-        for value in values.each()
-    ]
+def _groups(values: Value, kind: str, name: str) -> list[Group]:
+    groups_ = []
+    for group in values.each():
+        _refuse_unknown(group, kind)
+        nodes = _names(group.get("nodes"))
+        groups_.append(Group(group.require(name).text(), _place(group), nodes))
+    return groups_
+
+
+def _refuse_unknown(value: Value, kind: str) -> None:
+    for key, entry in value.unknown(_KEYS[kind]):
+        known = ", ".join(sorted(_KEYS[kind]))
+        raise refuse(entry.where, "an unknown key", got=f"'{key}'", expected=known)
 
 
 def _names(value: Value | None) -> tuple[str, ...]:

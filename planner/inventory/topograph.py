@@ -11,11 +11,23 @@ from dataclasses import replace
 
 from planner.inventory.documents import Value, read_json, read_yaml
 from planner.inventory.lines import host_name, hosts
-from planner.inventory.model import ACCELERATOR, Inventory, Level, Node, distinct, refuse
+from planner.inventory.model import (
+    ACCELERATOR,
+    Inventory,
+    Level,
+    Node,
+    Note,
+    distinct,
+    refuse,
+    shorten,
+)
 from planner.inventory.nesting import keep_nested
 from planner.inventory.slurm_plugins import Switch, tree
 from planner.inventory.switches import levels_of_paths
 
+_MODEL_KEYS = {"switches", "nodes", "blocks", "capacity_blocks"}
+_SWITCH_KEYS = {"name", "switches", "nodes", "capacity_blocks", "labels", "attributes", "metadata"}
+_BLOCK_KEYS = {"name", "switch", "nodes", "labels", "attributes", "metadata", "type", "nvlink"}
 _ACCELERATOR_KEYS = (
     "nvlink",
     "accelerator",
@@ -58,22 +70,28 @@ def parse_model(text: str, source: str) -> Inventory:
     if len(documents) != 1:
         raise refuse(source, "not one YAML document", got=str(len(documents)), expected="1")
     model = documents[0]
+    notes = [*_unread(model, _MODEL_KEYS)]
     blocks = dict(_named(model, "capacity_blocks"))
+    for block in blocks.values():
+        notes += _unread(block, _BLOCK_KEYS)
     members = {name: _hosts(block.get("nodes")) for name, block in blocks.items()}
     domain_of = {
         node: _accelerator(blocks[name]) for name, nodes in members.items() for node in nodes
     }
+    for _, switch in _named(model, "switches"):
+        notes += _unread(switch, _SWITCH_KEYS)
     switches = {
         name: Switch(name, _place(switch), _below(switch, members), _texts(switch.get("switches")))
         for name, switch in _named(model, "switches")
     }
     for block in _listed(model.get("blocks")):
+        notes += _unread(block, _BLOCK_KEYS)
         nodes = _hosts(block.get("nodes"))
         domain_of |= dict.fromkeys(nodes, _accelerator(block))
-        switch = switches.get(block.require("switch").text())
-        if switch is None:
+        below = switches.get(block.require("switch").text())
+        if below is None:
             raise refuse(block.where, "the block of a switch that no entry describes")
-        switches[switch.name] = replace(switch, nodes=(*switch.nodes, *nodes))
+        switches[below.name] = replace(below, nodes=(*below.nodes, *nodes))
     for name, node in _named(model, "nodes"):
         domain_of[name] = _accelerator(node) or domain_of.get(name, "")
     found = tree(list(switches.values()), source)
@@ -81,7 +99,14 @@ def parse_model(text: str, source: str) -> Inventory:
     rest = [Node(host_name(name, source), source) for name in domain_of if name not in known]
     accelerators = _accelerators(domain_of, source)
     levels, dropped = keep_nested((*accelerators, *found.levels), source)
-    return Inventory((*found.nodes, *rest), levels, notes=(*found.notes, *dropped))
+    return Inventory((*found.nodes, *rest), levels, notes=(*notes, *found.notes, *dropped))
+
+
+def _unread(entry: Value, known: set[str]) -> Iterator[Note]:
+    """Yield a note for every field of an entry that is not read."""
+    for key, value in entry.unknown(known):
+        text = key if value.raw is None else f"{key}: {value.raw}"
+        yield Note(value.where, f"not read: {shorten(text, 1000)}")
 
 
 def _named(model: Value, key: str) -> Iterator[tuple[str, Value]]:
@@ -120,7 +145,10 @@ def _place(value: Value) -> str:
 
 def _accelerator(entry: Value) -> str:
     """Return the NVLink domain that an entry, its labels or its attributes tell; empty if none."""
-    for holder in (entry, entry.get("labels"), entry.get("attributes")):
+    labels = entry.get("labels")
+    for _, label in labels.items() if labels else ():
+        label.text()  # refuses what can be no label
+    for holder in (entry, labels, entry.get("attributes")):
         for key in _ACCELERATOR_KEYS if holder else ():
             value = holder.get(key) if holder else None
             if value is not None:
