@@ -33,8 +33,8 @@ class Limits:
 
     Attributes:
         seconds: wall time, or None.
-        work: deterministic work units (about a second each), or None. Set, the search is
-            reproducible for one number of workers, seed and version, if `seconds` is None.
+        work: deterministic work units (about a second each), or None. With `work` set and
+            `seconds` None the answer is reproducible for one number of workers, seed and version.
         workers: threads.
         seed: of the random decisions.
         gap: stop once (cost − bound) / cost is this small.
@@ -107,6 +107,8 @@ def solve(
     """
     model = build(problem, start=start, neighbourhood=neighbourhood, without=without)
     solver = solver_for(limits)
+    # Presolve may break symmetries against the hint; it then starts from nothing.
+    solver.parameters.keep_all_feasible_solutions_in_presolve = start is not None
     status = run(solver, model.formulation.cp, progress=progress, stop=stop)
     if status == "infeasible":
         return Result(status, 0)
@@ -128,11 +130,12 @@ def solver_for(limits: Limits) -> cp_model.CpSolver:
     p.random_seed = limits.seed
     p.relative_gap_limit = limits.gap
     p.catch_sigint_signal = False  # the caller decides what Ctrl-C means
+    # Reproducible if work is limited; and one thread alone then runs neighbourhoods as well.
+    p.interleave_search = True
     if limits.seconds is not None:
         p.max_time_in_seconds = limits.seconds
     if limits.work is not None:
         p.max_deterministic_time = limits.work
-        p.interleave_search = True
     return solver
 
 
