@@ -43,14 +43,14 @@ def solve_exactly(search: Search, most: float = inf) -> None:
         problem,
         _limits(search, most),
         start=start,
-        progress=lambda _cost, bound: search.raise_whole(bound or 0),
+        progress=lambda _cost, bound: search.raise_whole(bound or 0, BY),
         stop=search.options.stop,
     )
     if search.options.deterministic:
         search.spend(min(search.left, most))
     if result.status == "infeasible":
         raise _refusal(search, problem)
-    search.raise_whole(result.bound)
+    search.raise_whole(result.bound, BY)
     if result.devices is not None:
         search.offer(result.devices, BY)
     elif first and search.left <= 0:

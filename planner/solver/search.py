@@ -6,10 +6,11 @@ from planner.grid import Grid
 from planner.solver.anneal import anneal
 from planner.solver.counting import bound_by_counting
 from planner.solver.exact import solve_exactly, solve_tiny_exactly
+from planner.solver.leaves import solve_by_units
 from planner.solver.neighbourhoods import improve_by_neighbourhoods
 from planner.solver.outcome import Options, Outcome
 from planner.solver.regular import offer_regular
-from planner.solver.shaping import bound_by_shapes
+from planner.solver.shaping import solve_by_shapes
 from planner.solver.state import Search
 from planner.spec.problem import Problem
 
@@ -17,7 +18,8 @@ STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
     solve_tiny_exactly,
-    bound_by_shapes,
+    solve_by_shapes,
+    solve_by_units,
     anneal,
     improve_by_neighbourhoods,
     solve_exactly,

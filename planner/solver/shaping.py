@@ -1,13 +1,16 @@
 """Levels whose domains cut tensor groups: bounds by shapes, plans from the same patterns."""
 
+from planner.solver.seating import seatings
 from planner.solver.state import Search
+from planner.solver.translation import from_canonical
 from planner_models import shapes
 
 BY = "shapes"
+_BOUND_SHARE, _PLAN_SHARE = 0.45, 0.35  # of the time left, for a level's bound and for its plan
 
 
-def bound_by_shapes(search: Search) -> None:
-    """Raise the bound of every level small enough for shapes to be listed."""
+def solve_by_shapes(search: Search) -> None:
+    """Bound every level small enough for shapes to be listed, and assemble plans that meet it."""
     for i, level in enumerate(search.machines.levels):
         capacities = search.machines.capacities(level).tolist()
         if search.done or not search.weighing.levels[i]:
@@ -19,6 +22,12 @@ def bound_by_shapes(search: Search) -> None:
             search.weights,
             capacities,
             incumbent=search.enough_at(i),
-            deadline=search.deadline,
+            deadline=search.share(_BOUND_SHARE),
         )
         search.raise_level(i, found.value, BY)
+        if search.done:
+            return
+        plan = shapes.assemble(found, deadline=search.share(_PLAN_SHARE))
+        if plan is not None:
+            for placement in seatings(search, i, from_canonical(search.grid, plan.domain_of)):
+                search.offer(placement, "assembled shapes")

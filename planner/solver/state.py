@@ -30,7 +30,8 @@ class Search:
         found_by: the step that found it.
         level_bounds: proven bound of each level, level weight not included, finest first.
         level_proofs: the formulation behind each.
-        whole_bound: a bound on the whole cost by the exact model.
+        whole_bound: a bound on the whole cost by a formulation that sees all levels.
+        whole_proof: that formulation.
     """
 
     def __init__(self, problem: Problem, grid: Grid, options: Options) -> None:
@@ -47,6 +48,7 @@ class Search:
         self.level_bounds = [0] * len(self.machines.levels)
         self.level_proofs = [COUNTING] * len(self.machines.levels)
         self.whole_bound = 0
+        self.whole_proof = ""
         self._started = monotonic()
         self._spent = 0.0
 
@@ -56,6 +58,12 @@ class Search:
     def deadline(self) -> float | None:
         """`time.monotonic` at which to stop; None when work is counted instead of time."""
         return None if self.options.deterministic else self._started + self.options.time_limit
+
+    def share(self, fraction: float) -> float | None:
+        """A deadline that leaves the rest of the time to later steps; None as for `deadline`."""
+        if self.deadline is None:
+            return None
+        return monotonic() + fraction * self.left
 
     @property
     def seconds(self) -> float:
@@ -134,10 +142,10 @@ class Search:
             self.level_proofs[level] = by
             self.report()
 
-    def raise_whole(self, value: int) -> None:
-        """Take a bound on the whole cost."""
+    def raise_whole(self, value: int, by: str) -> None:
+        """Take a bound on the whole cost if it is the best so far."""
         if value > self.whole_bound:
-            self.whole_bound = value
+            self.whole_bound, self.whole_proof = value, by
             self.report()
 
     def enough_at(self, level: int) -> int | None:
@@ -192,7 +200,7 @@ class Search:
             )
         ]
         if self.whole_bound >= self.bound and not self._levels_suffice:
-            proofs = [*proofs, Proof("all", unit * self.whole_bound, "the exact model")]
+            proofs = [*proofs, Proof("all", unit * self.whole_bound, self.whole_proof)]
         return Outcome(
             self.placement, unit * self.bound, tuple(proofs), self.found_by, self._stopped
         )
