@@ -9,6 +9,7 @@ from planner_models import assignment
 
 _TINY_BITS = 800  # model size up to which the exact model proves in seconds
 _TINY_SECONDS = 5.0
+_RULED_BITS = 6_000  # the same where rules leave few placements
 _MOST_BITS = 60_000  # and up to which a proof or an improvement is worth what time is left
 _MOST_BITS_FIRST = 4_000_000  # and up to which a first plan is looked for
 BY = "the exact model"
@@ -16,7 +17,8 @@ BY = "the exact model"
 
 def solve_tiny_exactly(search: Search) -> None:
     """`solve_exactly` where that takes seconds, before anything cleverer is tried."""
-    if _problem(search).size <= _TINY_BITS:
+    ruled = search.problem.constraints.launch == "node-contiguous"
+    if _problem(search).size <= (_RULED_BITS if ruled else _TINY_BITS):
         solve_exactly(search, _TINY_SECONDS)
 
 
