@@ -10,11 +10,8 @@ _RUN = """\
 # A plain hostfile would not do: repeated lines collapse, and 4.x puts the launching host first.
 set -eu
 dir=$(cd "$(dirname "$0")" && pwd)
-case "$(mpirun --version)" in
-*"(Open MPI) 4."*) set -- --hostfile "$dir/seqfile" --mca rmaps seq -- "$dir/wrap.sh" "$@" ;;
-*) set -- --map-by "seq:file=$dir/seqfile" -- "$dir/wrap.sh" "$@" ;;
-esac
-exec mpirun -np {world} --bind-to none "$@"
+exec mpirun -np {world} --hostfile "$dir/seqfile" --map-by seq --bind-to none \\
+  "$dir/wrap.sh" "$@"
 """
 
 _RANKFILE = """\
