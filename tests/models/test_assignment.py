@@ -118,7 +118,7 @@ def test_families_are_all_there_and_named():
     names = [c.name for c in f.cp.proto.constraints]
     assert {name.partition("[")[0] for name in names} == f.families == set(FAMILIES)
     variables = {v.name for v in f.cp.proto.variables}
-    assert {"on[s3,n1]", "on[s3,l1n1]", "touch[tp.10,n1]", "feeds[bridge0,s1,s4]"} <= variables
+    assert {"on[s3,n1]", "on[s3,l1n1]", "touch[tp.1,g0,n1]", "feeds[bridge,k0,s1,s4]"} <= variables
     assert {"capacity[n2]", "one_device[s0]", "offline[n1]", "pins[0]"} <= set(names)
     assert len(variables) == len(f.cp.proto.variables)
 

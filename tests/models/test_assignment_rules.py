@@ -61,7 +61,7 @@ CASES = {
         at(0, 0, 2, 2) | {"on[s0,l1n0]": 0},
     ),
     "lane": Case(
-        assignment(BRIDGE, [4, 4]), {"feeds[bridge0,s1,s3]": 1}, {"feeds[bridge0,s0,s3]": 1}
+        assignment(BRIDGE, [4, 4]), {"feeds[bridge,k0,s1,s3]": 1}, {"feeds[bridge,k0,s0,s3]": 1}
     ),
     "within": Case(
         assignment(COPIES, [2, 2, 2], within=(Within("tp", 0, groups(COPIES, 0, "tp")),)),
@@ -86,18 +86,18 @@ CASES = {
     ),
     "touch": Case(
         assignment(PAIRS, [4, 4]),
-        at(0, 1, 1, 1) | {"touch[tp.00,n0]": 1, "touch[tp.00,n1]": 1},
-        at(0, 1, 1, 1) | {"touch[tp.00,n1]": 0},
+        at(0, 1, 1, 1) | {"touch[tp.0,g0,n0]": 1, "touch[tp.0,g0,n1]": 1},
+        at(0, 1, 1, 1) | {"touch[tp.0,g0,n1]": 0},
     ),
     "whole": Case(
         assignment(PAIRS, [4, 4]),
-        at(0, 0, 1, 1) | {"whole[tp.00,n0]": 1, "whole[tp.01,n1]": 1},
-        at(0, 1, 1, 1) | {"whole[tp.00,n1]": 1},
+        at(0, 0, 1, 1) | {"whole[tp.0,g0,n0]": 1, "whole[tp.0,g1,n1]": 1},
+        at(0, 1, 1, 1) | {"whole[tp.0,g0,n1]": 1},
     ),
     "count": Case(
         assignment(EXPERTS, [4, 4]),
-        at(0, 0, 1, 1) | {"count[ep.00,n0,2]": 1},
-        at(0, 1, 1, 1) | {"count[ep.00,n0,2]": 1},
+        at(0, 0, 1, 1) | {"count[ep.0,g0,n0,2]": 1},
+        at(0, 1, 1, 1) | {"count[ep.0,g0,n0,2]": 1},
     ),
     "both": Case(
         assignment(PAIRS, [4, 4]),

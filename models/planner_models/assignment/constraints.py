@@ -19,7 +19,7 @@ def group_shape(f: Formulation) -> None:
     for kind, groups in enumerate(f.problem.shapes):
         for g, members in f.moved(groups):
             held = [bit for s in members for bit in f.at[0][s].values()]
-            f.require(f"group_shape[k{kind}g{g}]", total(held) == len(members))
+            f.require(f"group_shape[m{kind},g{g}]", total(held) == len(members))
 
 
 def capacity(f: Formulation) -> None:
@@ -46,7 +46,7 @@ def lane(f: Formulation) -> None:
     for bridge in f.problem.bridges:
         for k, s, mapped in f.bridged(bridge):
             choice = f.feeds(bridge, k, s)
-            tag = f"{bridge.name}{k},s{s}"
+            tag = f"{bridge.name},k{k},s{s}"
             f.require(f"lane[{tag}]", total(choice.values()) == 1)
             f.require(f"lane[{tag},map]", choice[mapped].expr == 1)
 

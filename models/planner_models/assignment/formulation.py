@@ -252,7 +252,7 @@ class Formulation:
         if key not in self._feeds:
             mapped = bridge.partner[k, bridge.many[k].tolist().index(s)]
             self._feeds[key] = {
-                u: self.bit(f"feeds[{bridge.name}{k},s{u},s{s}]", int(u == mapped))
+                u: self.bit(f"feeds[{bridge.name},k{k},s{u},s{s}]", int(u == mapped))
                 for u in bridge.few[k].tolist()
             }
         return self._feeds[key]

@@ -58,10 +58,10 @@ class Costs:
         problem = self.f.problem
         for ring in problem.rings:
             for g, members in self.f.moved(ring.members) if ring.weight else ():
-                self._ring(level, f"{ring.name}{g}", ring.weight, members)
+                self._ring(level, f"{ring.name},g{g}", ring.weight, members)
         for group in problem.all_to_alls:
             for g, members in self.f.moved(group.members) if group.weight else ():
-                self._all_to_all(level, f"{group.name}{g}", group, members)
+                self._all_to_all(level, f"{group.name},g{g}", group, members)
         ends, weights = _merged(self.f)
         for (u, v), weight in zip(ends, weights, strict=True):
             self._pair(level, u, v, weight)
@@ -120,7 +120,7 @@ class Costs:
         both: dict[int, Bit] = {}
         for n, bit in here.items():
             there = {u: self.f.at[level][u].get(n, ZERO) for u in feeds}
-            name = f"both[{bridge.name}{k},s{s},{place(level, n)}]"
+            name = f"both[{bridge.name},k{k},s{s},{place(level, n)}]"
             both[n] = self.f.bit(name, min(bit.hint, there[mapped].hint))
             if self.f.has("both"):
                 self.f.require_any(name, given=[both[n]], some=[bit])

@@ -156,9 +156,9 @@ def run(
             while not wait([answer], _POLL).done:
                 if stop is not None and stop.is_set():
                     solver.stop_search()
-        except BaseException:
-            solver.stop_search()
-            raise
+        finally:  # an exception here, Ctrl-C above all, must not leave the solver running
+            while not wait([answer], _POLL).done:
+                solver.stop_search()
     return _STATUS[answer.result()]
 
 
