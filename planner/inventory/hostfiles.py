@@ -23,6 +23,7 @@ from planner.inventory.lines import host_name, hosts, numbered
 from planner.inventory.model import Inventory, Node, Note, refuse
 
 _COUNT = re.compile(r"[0-9]{1,9}")
+_VALUE = re.compile(r"[\w.-]+")
 _OPENMPI_KEYS = (
     "slots",
     "max_slots",

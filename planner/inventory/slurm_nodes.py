@@ -36,9 +36,9 @@ def parse(text: str, source: str) -> Inventory:
     Raises:
         InputError: Not such an output, or a node that stands twice.
     """
-    nodes = distinct(
-        node for where, record in _records(text, source) for node in _nodes(where, record)
-    )
+    notes: list[Note] = []
+    records = _records(text, source)
+    nodes = distinct(node for where, record in records for node in _nodes(where, record, notes))
     if not nodes:
         raise refuse(source, "no NodeName= in the file")
     if not any(node.gpus for node in nodes):

@@ -13,6 +13,12 @@ from planner.spec.hostlist import expand
 from tests.inventory.examples import HOSTS, Example
 
 INSIDE = ("nvidia-smi", "nccl", "hwloc")  # files of the inside of one node
+_NAMES = {
+    "aws": re.compile(r'"InstanceId"\s*:\s*"(\w+)"'),
+    "gcp": re.compile(r'"name"\s*:\s*"(\w+)"'),
+    "topograph": re.compile(r'"id"\s*:\s*"(\w+)"'),
+    "kubernetes": re.compile(r"metadata\W+name\W+(\w+)"),
+}
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 _BITS = [
     *" \t\n,;:=#[]{}()<>\"'\\/*&!|%@-_.\x00\x1b\xa0",
@@ -90,9 +96,9 @@ def names_of(nodes: str | list[str | dict[str, object]]) -> set[str]:
 
 
 def named(kind: str, text: str) -> set[str]:
-    """Return the hosts a text names outside comments."""
-    if kind == "kubernetes":  # elsewhere a name is that of something else
-        return set(HOSTS) & set(re.findall(r"metadata\W+name\W+(\w+)", text))
+    """Return the hosts a text names, as its kind names them, outside comments."""
+    if kind in _NAMES:
+        return set(HOSTS) & set(_NAMES[kind].findall(text))
     if kind == "ibnetdiscover":  # there "#" also stands before a description
         lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
     else:
