@@ -6,6 +6,7 @@ from planner.grid import Grid
 from planner.solver.anneal import anneal
 from planner.solver.counting import bound_by_counting
 from planner.solver.exact import solve_exactly, solve_tiny_exactly
+from planner.solver.launching import solve_by_runs
 from planner.solver.leaves import solve_by_units
 from planner.solver.neighbourhoods import improve_by_neighbourhoods
 from planner.solver.outcome import Options, Outcome
@@ -17,6 +18,7 @@ from planner.spec.problem import Problem
 STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
+    solve_by_runs,
     solve_tiny_exactly,
     solve_by_shapes,
     solve_by_units,
