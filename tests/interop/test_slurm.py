@@ -143,3 +143,24 @@ def test_the_check_runs_once_a_node_too(slurm, exported, environ):
         )
         assert done.returncode == code, done.stderr
     assert "host n4: host is n4, the plan says no rank there" in done.stderr
+
+
+def test_torchrun_under_srun_numbers_by_the_plan_and_not_by_the_node_list(slurm, exported, environ):
+    need("torch")
+    plan = contiguous()
+    script = exported(plan, "torchrun")
+    master = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
+    check = CHECK.replace("../plan.json", str(script.parent / "plan.json"))
+    command = ["srun", "-N4", "--ntasks-per-node=1", str(script), "--no-python", "sh", "-c"]
+    done = subprocess.run(
+        [*command, f"export PLANNER_HOST=$SLURMD_NODENAME; {check}"],
+        env=environ | master | {"SLURM_CONF": slurm},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [seat[:3] for seat in seats(done.stdout)] == [
+        [str(r["rank"]), r["host"], str(r["local_rank"])] for r in plan.document()["ranks"]
+    ]
