@@ -18,7 +18,9 @@ def bound_by_counting(search: Search) -> None:
         capacities = sorted(search.machines.capacities(level).tolist())
         value = search.options.memory.recall(
             BY,
-            (search.job, search.weights, tuple(capacities)),
-            partial(master.bound, search.job, search.weights, capacities, deadline=search.deadline),
+            (search.job, search.weights_at(i), tuple(capacities)),
+            partial(
+                master.bound, search.job, search.weights_at(i), capacities, deadline=search.deadline
+            ),
         )
         search.raise_level(i, value, BY)

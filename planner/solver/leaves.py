@@ -28,7 +28,7 @@ def solve_by_units(search: Search) -> None:
         capacities = search.machines.capacities(level).tolist()
         found[i] = units.bound(
             search.job,
-            search.weights,
+            search.weights_at(i),
             capacities,
             incumbent=search.enough_at(i),
             deadline=search.share(_BOUND_SHARE),
@@ -53,7 +53,9 @@ def _applies(job: Job) -> bool:
 
 
 def _assemble(search: Search, level: int, found: units.UnitsBound) -> None:
-    placed = units.assemble(search.job, search.weights, found, deadline=search.share(_PLAN_SHARE))
+    placed = units.assemble(
+        search.job, search.weights_at(level), found, deadline=search.share(_PLAN_SHARE)
+    )
     if placed is not None:
         for placement in seatings(search, level, _by_rank(search, placed)):
             search.offer(placement, "assembled units")

@@ -19,7 +19,7 @@ def solve_by_shapes(search: Search) -> None:
             continue
         found = shapes.bound(
             search.job,
-            search.weights,
+            search.weights_at(i),
             capacities,
             incumbent=search.enough_at(i),
             deadline=search.share(_BOUND_SHARE),

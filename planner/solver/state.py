@@ -1,6 +1,7 @@
 """A search under way: the incumbent, what is proven so far, and the clock."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import gcd
 from time import monotonic
@@ -15,6 +16,9 @@ from planner.solver.translation import model_job, model_weights
 from planner.solver.weighing import Weighing, weigh
 from planner.spec.problem import Problem
 from planner_models.job import Job, Weights
+
+_NEVER = 10  # times all weights together: dearer than whatever a cut could save
+_RING_OF = {"tp": "tp", "cp": "cp", "dp_cp": "dp"}  # groups that are rings of a kind, by name
 
 COUNTING = "nothing (links cost nothing here)"
 
@@ -120,6 +124,24 @@ class Search:
         return sum(self.weighing.kinds[kind] * n for kind, n in counted.items())
 
     # What is proven
+
+    def weights_at(self, level: int) -> Weights:
+        """Link weights for the bound of a level.
+
+        Kinds whose groups may not be cut there by the user's `within` weigh so much that no cheap
+        content cuts them: no plan pays for it, so the bound still holds, and it sees the rule.
+        """
+        names = [lv.name for lv in self.machines.levels]
+        heavy = _NEVER * sum(self.weighing.kinds.values())
+        kept = {
+            _RING_OF[name]: heavy
+            for name, at in self.problem.constraints.within.items()
+            if name in _RING_OF and names.index(at) <= level and not self._exchanged(name)
+        }
+        return replace(self.weights, **kept)
+
+    def _exchanged(self, group: str) -> bool:
+        return group == "cp" and self.grid.context_exchanged
 
     @cached_property
     def granularity(self) -> int:
