@@ -192,7 +192,10 @@ def _deepspeed(line: str, where: str) -> _Line:
     if match is None:
         got = f"'{line}'"
         raise refuse(
-            where, "not a line of a DeepSpeed hostfile", got=got, expected="'host slots=8'"
+            where,
+            "not a line of a DeepSpeed hostfile",
+            got=got,
+            expected="'host slots=8', no blanks",
         )
     rest = line[match.end() :].strip()
     ignored = "" if _MAX_SLOTS.fullmatch(rest) else rest

@@ -152,7 +152,9 @@ def _hosts(
         where.setdefault(host, place)
     if nameless:
         some = ", ".join(nameless[:5]) + (", …" if len(nameless) > 5 else "")
-        notes.append(Note(source, f"{len(nameless)} adapters name no host, left out: {some}"))
+        notes.append(
+            Note(source, f"adapters that name no host, left out ({len(nameless)}): {some}")
+        )
     return dict(hosts), where
 
 

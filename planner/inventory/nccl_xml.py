@@ -51,9 +51,8 @@ def parse(text: str, source: str) -> Inventory:
     gpus = hosts[0]
     links, unknown = _links(gpus)
     if unknown:
-        notes.append(
-            Note(source, f"NVLink to devices that are no GPU of the file: {unknown} left out")
-        )
+        text = f"NVLink to what is neither GPU of the file nor switch: {unknown} targets left out"
+        notes.append(Note(source, text))
     numa = {gpu.index: gpu.numa for gpu in gpus if gpu.numa}
     return inside(source, [gpu.index for gpu in gpus], links, numa, notes)
 

@@ -83,7 +83,9 @@ def _topology(topology: Value, *, read: bool = True) -> Inventory:
     keys = {key: value for key, value in topology.items() if key in _PLUGINS}
     if len(keys) != 1:
         got = ", ".join(keys) or "none"
-        raise refuse(topology.where, "not one plugin", got=got, expected=f"one of {_PLUGINS}")
+        raise refuse(
+            topology.where, "not one plugin", got=got, expected=f"one of {', '.join(_PLUGINS)}"
+        )
     ((plugin, value),) = keys.items()
     _refuse_unknown(topology, "topology")
     if plugin != "flat":

@@ -195,8 +195,8 @@ def _parallel(
         same[len({reach[switch] for switch in group}) == 1].append(group)
     for equal, found in same.items():
         if found:
-            why = "lead to the same nodes" if equal else "overlap, and levels must nest"
+            why = "lead to the same nodes" if equal else "overlap"
             names = shorten("; ".join(", ".join(group) for group in found), 200)
             where = fabric.where.get(found[0][1], fabric.source)
-            notes.append(Note(where, f"{level}: switches that {why} kept as one domain: {names}"))
+            notes.append(Note(where, f"{level}: switches that {why}, kept as one domain: {names}"))
     return notes
