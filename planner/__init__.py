@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planner.feasibility import Violation
     from planner.pipeline import read_plan, solve, verify
     from planner.plan import Plan
+    from planner.replanning import replan
     from planner.spec.loading import load
     from planner.spec.problem import Problem
     from planner.sweeping import sweep
@@ -34,6 +35,7 @@ _HOMES = {
     "Violation": "planner.feasibility",
     "load": "planner.spec.loading",
     "read_plan": "planner.pipeline",
+    "replan": "planner.replanning",
     "solve": "planner.pipeline",
     "sweep": "planner.sweeping",
     "verify": "planner.pipeline",
@@ -51,6 +53,7 @@ __all__ = [
     "Violation",
     "load",
     "read_plan",
+    "replan",
     "solve",
     "sweep",
     "verify",

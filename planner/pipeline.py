@@ -78,7 +78,7 @@ def solve(
     )
     outcome = search(own, grid, options)
     placement = number(own, grid, outcome.placement)
-    plan = Plan(own, placement, _statement(own, grid, placement, outcome, options))
+    plan = Plan(own, placement, statement(own, grid, placement, outcome, options))
     plan.solver["seconds"] = {"total": round(monotonic() - started, 3)}
     found = violations(plan)
     if found:
@@ -106,7 +106,7 @@ def verify(plan: Plan | str | Path, problem: Problem | None = None) -> list[Viol
     return violations(plan if isinstance(plan, Plan) else read_plan_file(plan), problem)
 
 
-def _statement(
+def statement(
     problem: Problem, grid: Grid, placement: Ints, outcome: Outcome, options: Options
 ) -> dict[str, Any]:
     """The plan's `solver` block, costs recomputed from the placement."""

@@ -80,6 +80,7 @@ class Plan:
         problem: the problem, every default resolved.
         placement: [world] device of each trainer rank (nodes in file order, GPU index fastest).
         solver: status, cost, bound, gap, seed and whatever else the solver states.
+        replan: of a replanned plan, the hash of the old one and who moved where.
 
     Example:
         >>> import planner
@@ -92,6 +93,7 @@ class Plan:
     problem: Problem
     placement: Ints
     solver: dict[str, Any]
+    replan: dict[str, Any] | None = None
 
     @property
     def machines(self) -> Machines:
@@ -174,6 +176,7 @@ class Plan:
             "problem_sha256": self.problem.sha256,
             "problem": self.problem.document(),
             "solver": self.solver,
+            **({"replan": self.replan} if self.replan is not None else {}),
             "baseline": self.baseline,
             "links": self.links,
             **({"traffic": self.traffic} if self.traffic is not None else {}),

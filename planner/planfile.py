@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planner.errors import Complaint, InputError
 from planner.grid import Ints
+from planner.lineage import Lineage
 from planner.machines import Machines
 from planner.plan import FORMAT, VERSION
 from planner.spec.complaints import complaints_of
@@ -67,6 +68,7 @@ class PlanFile(_Form):
     problem_sha256: str
     problem: dict[str, Any]
     solver: SolverEntry
+    replan: Lineage | None = None
     baseline: BaselineEntry
     links: dict[str, dict[str, int]]
     traffic: dict[str, Any] | None = None
@@ -133,8 +135,16 @@ def read_plan_file(path: str | Path) -> PlanFile:
     Raises:
         InputError: with the file and JSON path.
     """
-    name = source_name(path)
-    data = parse_json(read_text(path), name)
+    return parse_plan_file(read_text(path), source_name(path))
+
+
+def parse_plan_file(text: str, name: str) -> PlanFile:
+    """The content of a plan file's text; `name` is what errors call the file.
+
+    Raises:
+        InputError: with the file and JSON path.
+    """
+    data = parse_json(text, name)
     try:
         return PlanFile.of(data)
     except InputError as error:

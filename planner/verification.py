@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from planner import lineage
 from planner.cost import as_number, links, total
 from planner.errors import VerificationError
 from planner.feasibility import Violation, broken_constraints, seat
 from planner.grid import Grid, Ints, rows
 from planner.machines import Machines
 from planner.plan import Plan, megatron_order, seats
-from planner.planfile import PlanFile, read_plan_file
-from planner.spec.loading import source_name
+from planner.planfile import PlanFile, parse_plan_file
+from planner.spec.loading import read_text, source_name
 from planner.spec.problem import Problem
 from planner.traffic.measuring import measure
 
@@ -62,12 +63,24 @@ def read_verified(path: str | Path) -> Plan:
         InputError: not a plan file.
         VerificationError: it states something wrong.
     """
-    form = read_plan_file(path)
+    return verified(read_text(path), source_name(path))
+
+
+def verified(text: str, name: str) -> Plan:
+    """The plan of a plan file's text; `name` is what errors call the file.
+
+    Raises:
+        InputError: not a plan file.
+        VerificationError: it states something wrong.
+    """
+    form = parse_plan_file(text, name)
     found = verify(form)
     if found:
-        raise VerificationError(source_name(path), found)
+        raise VerificationError(name, found)
     problem = form.read_problem().resolved
-    return Plan(problem, form.devices(problem.cluster.machines), form.solver.model_dump())
+    replan = None if form.replan is None else form.replan.model_dump(by_alias=True)
+    placement = form.devices(problem.cluster.machines)
+    return Plan(problem, placement, form.solver.model_dump(), replan)
 
 
 def _problem(form: PlanFile, own: Problem, wanted: Problem | None) -> Iterator[Violation]:
@@ -157,6 +170,7 @@ def _costs(form: PlanFile, problem: Problem, grid: Grid, placement: Ints) -> Ite
         text = f"states {stated.cost}, recomputed {as_number(cost)}"
         yield Violation("cost", "$.solver.cost", text)
     yield from _claims(form)
+    yield from lineage.violations(form.replan, as_number(cost), machines, placement)
     own = links(grid, machines, megatron_order(machines, grid.world))
     if form.baseline.links != own or form.baseline.cost != as_number(total(problem, machines, own)):
         text = "differs from Megatron's order on the nodes as given"

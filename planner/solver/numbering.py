@@ -28,7 +28,7 @@ def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
     if problem.constraints.pins:
         return placement
     placement = _accepted(problem, grid, placement, _sorted_domains(machines, placement))
-    return _rank_zero_first(machines, placement)
+    return rank_zero_first(machines, placement)
 
 
 def _accepted(problem: Problem, grid: Grid, old: Ints, new: Ints) -> Ints:
@@ -104,7 +104,7 @@ def _lowest(ranks: Ints) -> float:
     return int(held.min()) if len(held) else float("inf")
 
 
-def _rank_zero_first(machines: Machines, placement: Ints) -> Ints:
+def rank_zero_first(machines: Machines, placement: Ints) -> Ints:
     """Rank 0 on the lowest used GPU of its host, by an exchange if no free choice did it."""
     node = machines.device_node[placement]
     mates = np.flatnonzero(node == node[0])
