@@ -20,7 +20,8 @@ class Groups:
     """This rank's groups.
 
     Attributes:
-        rank: the rank.
+        layout: the plan's lists for all ranks.
+        rank: this rank.
         module: the module it belongs to.
         coordinates: its pp, dp, cp and tp inside the module.
         families: by name, the groups that hold this rank. All but `pp`, `embd` and `pos_embd` are
@@ -29,6 +30,7 @@ class Groups:
         mesh: DeviceMesh of the module with the dimensions pp, dp, cp, tp, on the same groups.
     """
 
+    layout: Layout
     rank: int
     module: str
     coordinates: dict[str, int]
@@ -84,7 +86,9 @@ def init_groups(plan: Plan | Layout | str | Path, *, device_type: str | None = N
     mesh = import_module("torch.distributed.device_mesh").DeviceMesh.from_group(
         dims, device, layout.meshes[module], mesh_dim_names=MESH_AXES
     )
-    return Groups(maker.rank, module, layout.coordinates(maker.rank), families, bridge, mesh)
+    return Groups(
+        layout, maker.rank, module, layout.coordinates(maker.rank), families, bridge, mesh
+    )
 
 
 class Maker:
