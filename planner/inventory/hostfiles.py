@@ -190,13 +190,8 @@ def _count(text: str, where: str) -> int:
 def _deepspeed(line: str, where: str) -> _Line:
     match = _DEEPSPEED.match(line)
     if match is None:
-        got = f"'{line}'"
-        raise refuse(
-            where,
-            "not a line of a DeepSpeed hostfile",
-            got=got,
-            expected="'host slots=8', no blanks",
-        )
+        got, expected = f"'{line}'", "'host slots=8', no blanks around '='"
+        raise refuse(where, "not a line of a DeepSpeed hostfile", got=got, expected=expected)
     rest = line[match.end() :].strip()
     ignored = "" if _MAX_SLOTS.fullmatch(rest) else rest
     return _Line((host_name(match[1], where),), int(match[2]), ignored)

@@ -152,9 +152,8 @@ def _hosts(
         where.setdefault(host, place)
     if nameless:
         some = ", ".join(nameless[:5]) + (", …" if len(nameless) > 5 else "")
-        notes.append(
-            Note(source, f"adapters that name no host, left out ({len(nameless)}): {some}")
-        )
+        text = f"adapters that name no host, left out ({len(nameless)}): {some}"
+        notes.append(Note(source, text))
     return dict(hosts), where
 
 
