@@ -101,7 +101,7 @@ def parse_slurm(text: str, source: str) -> Inventory:
 def guess(text: str) -> str | None:
     """Return the dialect of a text in which every line is a host; None if it is no hostfile."""
     lines = [line for _, line in _lines(text)]
-    if not lines:
+    if not lines or not all(re.match(r"[\w\[]", line) for line in lines):
         return None
     words = [line.split() for line in lines]
     if all(len(w) == 1 for w in words) and any(re.search(r"[\[*,]", line) for line in lines):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from planner.inventory.model import Inside, Inventory, Level, Node, Note, refuse, shorten
+from planner.inventory.nesting import split
 from planner.inventory.reading import Reading
 from planner.spec.hostlist import fold
 
@@ -144,25 +145,25 @@ def _levels(levels: Iterable[Level]) -> tuple[Level, ...]:
 def _joined(first: Level, second: Level) -> Level:
     """Join one level as two files tell it; domains of the second take the names of the first."""
     known, told = first.domain_of(), second.domain_of()
-    names: dict[str, str] = {}
-    back: dict[str, tuple[str, str]] = {}
-    for node, domain in told.items():
-        if node not in known:
-            continue
-        one = names.setdefault(domain, known[node])
-        other, witness = back.setdefault(known[node], (domain, node))
-        if one != known[node] or other != domain:
-            raise refuse(
-                second.where,
-                f"two files disagree about the level '{first.name}'",
-                got=f"{node} in '{domain}' here and in '{known[node]}' in {first.where}"
-                + (f", {witness} in '{other}' and '{known[node]}'" if other != domain else ""),
-                remedy="leave one of the files out",
-            )
+    ours = {node: domain for node, domain in told.items() if node in known}
+    theirs = {node: known[node] for node in ours}
+    got = None
+    if found := split(ours, theirs):
+        got = f"'{found[0]}' here lies in '{found[1]}' and '{found[2]}' of {first.where}"
+    elif found := split(theirs, ours):
+        got = f"'{found[0]}' of {first.where} lies in '{found[1]}' and '{found[2]}' here"
+    if got:
+        raise refuse(
+            second.where,
+            f"two files disagree about the level '{first.name}'",
+            got=got,
+            remedy="leave one of the files out",
+        )
+    names = {domain: theirs[node] for node, domain in ours.items()}
     domains = {name: list(nodes) for name, nodes in first.domains.items()}
     for domain, nodes in second.domains.items():
         own = names.get(domain, domain)
-        if domain not in names and domain in back:
+        if domain not in names and domain in names.values():
             own = f"{domain}-2"
         domains.setdefault(own, []).extend(node for node in nodes if node not in known)
     return Level(

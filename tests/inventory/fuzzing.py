@@ -19,6 +19,7 @@ _NAMES = {
     "topograph": re.compile(r'"id"\s*:\s*"(\w+)"'),
     "kubernetes": re.compile(r"metadata\W+name\W+(\w+)"),
 }
+_USER = re.compile(r"[\w.-]+@")
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 _BITS = [
     *" \t\n,;:=#[]{}()<>\"'\\/*&!|%@-_.\x00\x1b\xa0",
@@ -102,7 +103,7 @@ def named(kind: str, text: str) -> set[str]:
     if kind == "ibnetdiscover":  # there "#" also stands before a description
         lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
     else:
-        lines = [line.split("#", 1)[0] for line in text.split("\n")]
+        lines = [_USER.sub("", line.split("#", 1)[0]) for line in text.split("\n")]
     return set(HOSTS) & set(_WORD.findall("\n".join(lines)))
 
 
