@@ -224,10 +224,3 @@ class Block:
             meet = np.bitwise_count(self.leader[:, None] & masks)
             common[:, b] = meet.max(axis=1)
         return common
-
-    def slice_counts(self, shape: int) -> list[tuple[int, ...]]:
-        """Cells held in each (data copy, cp slice), descending; one tuple a distinct member."""
-        slices = _fibres(self.cells, np.arange(self.cells) // self.module.tp)
-        held = np.bitwise_count(self.members[shape][:, None] & np.array(slices, dtype=np.int64))
-        ordered = np.unique(-np.sort(-held.astype(np.int64), axis=1), axis=0)
-        return [tuple(int(x) for x in row) for row in ordered]

@@ -6,10 +6,14 @@ Sets
 Variables
     cells[i, m] in {0, 1}: segment i lies on placement m.
     touched[n, s, g], whole[n, s, g] in {0, 1}: domain n holds some, all of a group on stage s.
+    more[n, s] >= 0: groups the domain cuts beyond those it pays for on paper.
 Subject to
     one_place[i]:  sum_m cells[i, m] = 1
     held[s, b, r]: one segment of the copy holds the cell
-    shared[n, s]:  sum_g touched - whole <= rows the domain pays for on paper
+    shared[n, s]:  sum_g touched - whole <= rows the domain pays for on paper + more[n, s]
+    slack:         links lost on the placements and more, at their weights, <= slack
+Minimise
+    the left side of slack, if any is allowed
 """
 
 from collections import defaultdict
@@ -41,6 +45,7 @@ class Cells:
         pieces: the segments of all domains.
         copies: block copy of each piece.
         placements: where segments can lie.
+        slack: doubled cost the cells may add to what the segments cost on paper.
     """
 
     def __init__(
@@ -49,29 +54,43 @@ class Cells:
         pieces: Sequence[Piece],
         copies: Sequence[int],
         placements: Placements,
+        slack: int = 0,
     ) -> None:
         self._graph = graph
         self._pieces = pieces
         self.model = cp_model.CpModel()
-        self._options = [placements.of(piece.rows) for piece in pieces]
+        self._slack = slack
+        listed = [placements.of(piece.rows, slack) for piece in pieces]
+        self._options = [options for options, _ in listed]
         self._cells = [
             [self.model.new_bool_var(f"cells[{i},{m}]") for m in range(len(options))]
             for i, options in enumerate(self._options)
         ]
         for i, choice in enumerate(self._cells):
             self.model.add(sum(choice) == 1).with_name(f"one_place[{i}]")
+        self._added: list[cp_model.LinearExprT] = []
         self._hold(copies)
         for (domain, stage), held in self._together().items():
             self._share(domain, stage, held)
+        if slack:
+            added = self._added + [
+                int(cost) * lies
+                for (_, loss), choice in zip(listed, self._cells, strict=True)
+                for cost, lies in zip(loss.tolist(), choice, strict=True)
+                if cost
+            ]
+            self.model.add(sum(added) <= slack).with_name("slack")
+            self.model.minimize(sum(added))
 
-    def solve(self, solver: cp_model.CpSolver) -> list[Ints] | None:
-        """Cell masks of every piece, one a stage, or nothing if none were found."""
+    def solve(self, solver: cp_model.CpSolver) -> tuple[list[Ints], int] | None:
+        """Cell masks of every piece, one a stage, and the doubled cost they add, if any fit."""
         if solver.solve(self.model) not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
             return None
-        return [
+        masks = [
             options[[solver.value(m) for m in choice].index(1)]
             for options, choice in zip(self._options, self._cells, strict=True)
         ]
+        return masks, round(solver.objective_value) if self._slack else 0
 
     def _hold(self, copies: Sequence[int]) -> None:
         held: defaultdict[tuple[int, int, int], list[cp_model.IntVar]] = defaultdict(list)
@@ -105,7 +124,10 @@ class Cells:
                 cut.append(self._touched(f"touched[{domain},{stage},{f},{g}]", held, group))
                 if complete:
                     cut.append(-self._whole(f"whole[{domain},{stage},{f},{g}]", held, group))
-            self.model.add(sum(cut) <= paid).with_name(f"shared[{domain},{stage},{f}]")
+            name = f"[{domain},{stage},{f}]"
+            more = self.model.new_int_var(0, self._slack // (2 * plane.weight), f"more{name}")
+            self.model.add(sum(cut) <= paid + more).with_name(f"shared{name}")
+            self._added.append(2 * plane.weight * more)
 
     def _touched(self, name: str, held: list[tuple[int, int]], group: int) -> cp_model.IntVar:
         touched = self.model.new_bool_var(name)

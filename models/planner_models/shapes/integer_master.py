@@ -51,12 +51,19 @@ class Solution:
     """What the domains hold.
 
     Attributes:
-        cost: doubled cost on paper.
+        paper: doubled cost of the patterns.
+        loss: doubled cost of the links that copies must lose, at least.
         contents: per capacity the pattern of every domain.
     """
 
-    cost: int
+    paper: int
+    loss: int
     contents: tuple[tuple[Pattern, ...], ...]
+
+    @property
+    def cost(self) -> int:
+        """Doubled cost, losses included."""
+        return self.paper + self.loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +203,9 @@ class IntegerMaster:
             tuple(pattern for pattern, held in node.items() for _ in range(solver.value(held)))
             for node in self._node
         )
-        solution = Solution(round(solver.objective_value), contents)
+        cost = round(solver.objective_value)
+        loss = solver.value(self._dealing.loss) if self._dealing else 0
+        solution = Solution(cost - loss, loss, contents)
         return Answer(lower, solution, decided=status == cp_model.OPTIMAL)
 
     def forbid(self, solution: Solution) -> None:
@@ -225,11 +234,13 @@ def quiet_solver(deadline: float | None, seed: int = 0) -> cp_model.CpSolver:
 def targets(bound: int, granularity: int, below: int) -> Iterator[int]:
     """Costs to try, from the bound up with doubling steps, all less than `below`.
 
+    The first step is a four-thousandth: far enough to matter, and few patterns to list.
+
     Example:
         >>> list(targets(8, 2, 30))
         [8, 10, 14, 22, 28]
     """
-    step, target = granularity, bound
+    step, target = max(1, bound // 4000 // granularity) * granularity, bound
     while target < below - granularity:
         yield target
         target, step = target + step, 2 * step

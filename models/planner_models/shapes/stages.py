@@ -8,8 +8,6 @@ over all members of both, so what it says is saved is an upper estimate.
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import permutations, product
-from math import factorial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +15,6 @@ import numpy.typing as npt
 from planner_models import bridge
 from planner_models.job import Job, Weights
 from planner_models.shapes.blocks import Block, Ints, copies_in_block
-
-_MOST_ORDERS = 200
-"""Pairs of slice orders tried one by one across a bridge between unequal cp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +94,8 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
     module = tuple(i for i, m in enumerate(job.modules) for _ in range(m.pp))
     offset = np.concatenate([[0], np.cumsum([len(blocks[i]) for i in module])])
     weight = _pair_weights(job, weights)
-    constant = (
-        2
-        * job.dp
-        * sum(
-            w * job.modules[module[a]].tp * job.modules[module[a]].cp
-            for (a, _), w in weight.items()
-        )
-    )
+    lanes = [m.tp * m.cp * job.dp for m in job.modules]
+    constant = 2 * sum(w * lanes[module[first]] for (first, _), w in weight.items())
     arcs = []
     for ends, w in weight.items():
         m = module[ends[0]]
@@ -114,7 +103,9 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
     if len(blocks) == 2:
         ends = (job.modules[0].pp - 1, job.modules[0].pp)
         linked = _linked(job, copies)
-        arcs.append(Arc(ends, (0, 1), weights.pp, _bridge(job, *blocks), linked))
+        crossing = _crossing(linked, *blocks, largest)
+        targets = linked @ (1 << np.arange(blocks[1].cells))
+        arcs.append(Arc(ends, (0, 1), weights.pp, crossing, targets))
         constant += 2 * weights.pp * bridge.count(job)
     return StageGraph(
         blocks,
@@ -140,54 +131,29 @@ def _pair_weights(job: Job, weights: Weights) -> dict[tuple[int, int], int]:
     return weight
 
 
-def _linked(job: Job, copies: int) -> Ints:
-    """[encoder cell] mask of the decoder cells it is linked with."""
+def _linked(job: Job, copies: int) -> npt.NDArray[np.bool_]:
+    """[encoder cell, decoder cell] whether the bridge joins them."""
     inside = np.kron(bridge.slices_joined(job), bridge.lanes_joined(job))
-    joined = np.kron(np.eye(copies, dtype=np.int64), inside)
-    return joined @ (1 << np.arange(joined.shape[1]))
+    return np.kron(np.eye(copies, dtype=np.int64), inside) > 0
 
 
-def _bridge(job: Job, encoder: Block, decoder: Block) -> Ints:
-    """[encoder shape, decoder shape] inner bridge links at most."""
-    lanes, feeds = bridge.lanes_joined(job), bridge.slices_joined(job)
-    # the links of the k busiest lanes of either side, inside one pair of slices
-    left, right = (
-        np.concatenate([[0], np.cumsum(np.sort(lanes.sum(axis=axis))[::-1])]) for axis in (1, 0)
-    )
-    held = [[b.slice_counts(s) for s in range(len(b))] for b in (encoder, decoder)]
+def _crossing(linked: npt.NDArray[np.bool_], encoder: Block, decoder: Block, largest: int) -> Ints:
+    """[encoder shape, decoder shape] greatest inner bridge links over all members of both.
+
+    Shapes too large to lie in one domain together are left at 0.
+    """
     most = np.zeros((len(encoder), len(decoder)), dtype=np.int64)
-    known: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-    for a, xs in enumerate(held[0]):
-        for b, ys in enumerate(held[1]):
-            for pair in product(xs, ys):
-                if pair not in known:
-                    known[pair] = _most_links(left[list(pair[0])], right[list(pair[1])], feeds)
-                most[a, b] = max(most[a, b], known[pair])
+    bits = _bits(np.concatenate(decoder.members), decoder.cells)
+    starts = np.cumsum([0, *(masks.size for masks in decoder.members)])
+    for a, masks in enumerate(encoder.members):
+        fitting = int(np.searchsorted(decoder.size, largest - encoder.size[a], side="right"))
+        if fitting:
+            reached = _bits(masks, encoder.cells) @ linked.astype(np.float32)
+            links = (reached @ bits[: starts[fitting]].T).max(axis=0)
+            most[a, :fitting] = np.maximum.reduceat(links, starts[:fitting])
     return most
 
 
-def _most_links(left: Ints, right: Ints, feeds: npt.NDArray[np.bool_]) -> int:
-    """Greatest inner links over all orders of the slices, given the links each slice could have.
-
-    Equal cp: the sorted order is the best one, since min(x, y) rewards large beside large. Unequal
-    cp, one copy, few orders: all of them. Else slices weighted by how many they feed, on the
-    cheaper side, which is an upper estimate.
-    """
-    if feeds.shape[0] == feeds.shape[1]:
-        return int(np.minimum(left, right).sum())
-    most_left = _weighted(left, feeds.sum(axis=1))
-    most_right = _weighted(right, feeds.sum(axis=0))
-    most = min(most_left, most_right)
-    orders = factorial(feeds.shape[0]) * factorial(feeds.shape[1])
-    if feeds.shape != (left.size, right.size) or orders > _MOST_ORDERS:
-        return most
-    found = 0
-    for x in set(permutations(left.tolist())):
-        for y in set(permutations(right.tolist())):
-            found = max(found, int((np.minimum.outer(x, y) * feeds).sum()))
-    return min(most, found)
-
-
-def _weighted(links: Ints, degree: Ints) -> int:
-    copies = links.size // degree.size
-    return int((-np.sort(-links) * -np.sort(-np.tile(degree, copies))).sum())
+def _bits(masks: Ints, cells: int) -> npt.NDArray[np.float32]:
+    """[mask, cell] in floating point, for fast products; sums of links are exact in it."""
+    return (masks[:, None] >> np.arange(cells) & 1).astype(np.float32)
