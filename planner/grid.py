@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from planner.lanes import lane_pairs, slice_pairs
 from planner.spec.job import Job, Module
 from planner.spec.problem import Problem
 
@@ -21,45 +22,6 @@ Family = list[Ints]
 """Groups of one name: arrays [groups, members] of trainer ranks, rows ascending."""
 
 MESH_AXES = ("pp", "dp", "cp", "tp")
-
-
-def lane_pairs(sources: int, targets: int) -> Ints:
-    """Which tensor lane of one module feeds which lane of the next, inside a (dp, cp) slice.
-
-    The larger side's lanes are dealt to the smaller side's in contiguous runs, the first runs one
-    longer. Equal to megatron-core 0.12 wherever that release keeps to the slice.
-
-    Returns:
-        [max(sources, targets), 2] pairs (source lane, target lane), ascending.
-
-    Example:
-        >>> lane_pairs(2, 3).tolist()
-        [[0, 0], [0, 1], [1, 2]]
-    """
-    many, few = max(sources, targets), min(sources, targets)
-    runs = np.full(few, many // few, np.int64)
-    runs[: many % few] += 1
-    dealt = np.repeat(np.arange(few, dtype=np.int64), runs)
-    lanes = np.arange(many, dtype=np.int64)
-    return np.stack([dealt, lanes] if sources <= targets else [lanes, dealt], axis=1)
-
-
-def slice_pairs(sources: int, targets: int) -> Ints:
-    """Which context slice of one module feeds which slice of the next under zigzag cutting.
-
-    Slice c of C holds chunks c and 2C-1-c of 2C, so slices meet where their fractions of the
-    half sequence overlap.
-
-    Returns:
-        [pairs, 2] pairs (source slice, target slice), ascending.
-
-    Example:
-        >>> slice_pairs(2, 3).tolist()
-        [[0, 0], [0, 1], [1, 1], [1, 2]]
-    """
-    i, j = np.meshgrid(np.arange(sources), np.arange(targets), indexing="ij")
-    meets = (i * targets < (j + 1) * sources) & (j * sources < (i + 1) * targets)
-    return np.argwhere(meets).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

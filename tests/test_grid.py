@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.grid import Grid, lane_pairs, rows, slice_pairs
+from planner.grid import Grid, rows
+from planner.lanes import lane_pairs, slice_pairs
 from tests.problems import problem, random_problem
 
 CASES = Path(__file__).parent / "cases"

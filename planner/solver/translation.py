@@ -8,7 +8,8 @@ trainer ranks as they are, since launchers count in those.
 import numpy as np
 
 from planner.feasibility import pinned
-from planner.grid import Grid, Ints, lane_pairs, slice_pairs
+from planner.grid import Grid, Ints
+from planner.lanes import lane_pairs, slice_pairs
 from planner.machines import Machines
 from planner.solver.weighing import Weighing
 from planner.spec.problem import Problem
