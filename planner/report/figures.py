@@ -37,7 +37,7 @@ KIND_COLOURS = {
 }
 """Okabe and Ito's palette, told apart by colour-blind readers and on either background."""
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
     "savefig.facecolor": PAPER,

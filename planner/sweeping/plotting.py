@@ -3,16 +3,19 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from planner.errors import Complaint, InputError
 from planner.report.figures import ACCENT, GRID, INK, MUTED, PAPER, check_picture, drawn
-from planner.sweeping.text import SIZES
+from planner.sweeping.text import told_apart
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _BARS = 12
 _NAMES = {
-    "seconds": ("seconds_megatron", "seconds a step on the links out of the busiest domain", 1.0),
+    "seconds": ("seconds_megatron", "seconds a step for the busiest domain's links", 1.0),
     "node_gb": ("node_gb_megatron", "TB a step out of the nodes", 1e-3),
     "cost": ("megatron_cost", "cost", 1.0),
 }
@@ -45,8 +48,7 @@ def plot_sweep(frame: "pd.DataFrame", path: str | Path) -> None:
 
 def point_labels(frame: "pd.DataFrame") -> list[str]:
     """Each point's sizes that differ somewhere in the table."""
-    names = [n for prefix in ("enc_", "") for size in SIZES if (n := prefix + size) in frame]
-    names = [name for name in names if frame[name].nunique() > 1] or ["tp"]
+    names = told_apart(frame) or ["tp"]
     return [
         " ".join(f"{name.replace('_', ' ')}{row[name]}" for name in names)
         for _, row in frame.iterrows()
@@ -59,21 +61,32 @@ def _trade(axis: Any, frame: "pd.DataFrame", metric: str) -> None:
     front = frame["pareto"].to_numpy(bool)
     axis.scatter(x[~front], y[~front], s=16, color=GRID, edgecolors=MUTED, linewidths=0.5)
     axis.scatter(x[front], y[front], s=30, color=ACCENT, edgecolors=PAPER, linewidths=0.6, zorder=3)
-    axis.set(xscale="log", yscale="log", xlabel=label, ylabel="GB of model state on a GPU")
-    axis.set_title("every point; the Pareto front (with the bubble) in colour")
+    _log_scale(axis, axis.xaxis, "x")
+    _log_scale(axis, axis.yaxis, "y")
+    axis.set(xlabel=label, ylabel="GB of model state on a GPU")
+    axis.margins(0.12)
+    axis.set_title("every point, the Pareto front in colour")
     labels = point_labels(frame)
-    for i in _spread(x[front].tolist(), y[front].tolist()):
-        at = frame.index[front][i]
-        text = labels[frame.index.get_loc(at)]
-        axis.annotate(text, (x[at], y[at]), (6, 5), textcoords="offset points", fontsize=8)
+    for i in _apart(x, y, front):
+        right = x.iloc[i] ** 2 > x.min() * x.max()  # past the middle of the axis
+        axis.annotate(
+            labels[i],
+            (x.iloc[i], y.iloc[i]),
+            (-2 if right else 2, 7),
+            textcoords="offset points",
+            horizontalalignment="right" if right else "left",
+            fontsize=8,
+        )
 
 
-def _spread(x: list[float], y: list[float], most: int = 5) -> list[int]:
-    """Indices of a few points far enough apart (by ratio) to be labelled."""
+def _apart(x: "pd.Series", y: "pd.Series", front: "npt.NDArray[np.bool_]") -> list[int]:
+    """Rows of the front far enough apart, as drawn, for their labels; the best first."""
+    across, up = (np.log(v.to_numpy(float)) for v in (x, y))
+    across, up = (v / (np.ptp(v) or 1.0) for v in (across, up))
     chosen: list[int] = []
-    for i in range(len(x)):
-        near = any(0.75 < y[i] / y[j] < 1.33 and 0.5 < x[i] / x[j] < 2 for j in chosen)
-        if not near and len(chosen) < most:
+    for i in np.flatnonzero(front).tolist():
+        near = (abs(across[i] - across[j]) < 0.62 and abs(up[i] - up[j]) < 0.09 for j in chosen)
+        if not any(near):
             chosen.append(i)
     return chosen
 
@@ -83,13 +96,25 @@ def _dumbbells(axis: Any, frame: "pd.DataFrame", metric: str) -> None:
     rows = range(len(frame))
     ours, theirs = (frame[name].to_numpy(float) * unit for name in (metric, other))
     axis.hlines(rows, ours, theirs, color=GRID, linewidth=2.5)
-    axis.scatter(
-        theirs, rows, s=34, color=PAPER, edgecolors=INK, zorder=3, label="Megatron's order"
-    )
-    axis.scatter(ours, rows, s=34, color=ACCENT, edgecolors=PAPER, zorder=4, label="planner")
+    ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.1}
+    axis.scatter(theirs, rows, s=60, zorder=3, label="Megatron's order", **ring)
+    axis.scatter(ours, rows, s=22, color=ACCENT, zorder=4, label="planner")
     axis.set_yticks(rows, point_labels(frame))
     axis.set(xlabel=label, ylim=(len(frame) - 0.4, -0.6))
-    axis.set_xlim(left=0)
+    if theirs.max() > 8 * ours.min() > 0:
+        _log_scale(axis, axis.xaxis, "x")
+    else:
+        axis.set_xlim(left=0)
     axis.grid(visible=False, axis="y")
-    axis.set_title(f"the best {len(frame)} sizes, laid out two ways")
-    axis.legend(loc="lower left", bbox_to_anchor=(0, 0), fontsize=9)
+    axis.set_title(f"the best {len(frame)} sizes")
+    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=9, borderaxespad=0)
+
+
+def _log_scale(axes: Any, axis: Any, name: str) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+
+    axes.set(**{f"{name}scale": "log"})
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -27,9 +27,7 @@ FACTS = {
 def sweep_table(frame: "pd.DataFrame", most: int) -> Table:
     """The best rows of a sweep; sizes that are the same everywhere are left out."""
     solved = frame[frame["status"].isin(["optimal", "feasible"])]
-    sizes = [name for prefix in ("enc_", "") for size in SIZES if (name := prefix + size) in solved]
-    sizes = [name for name in sizes if solved[name].nunique() > 1]
-    sizes += ["order"] if solved["order"].nunique() > 1 else []
+    sizes = told_apart(solved)
     hidden = ("cost", "megatron_cost") if "node_gb" in solved else ()
     facts = [name for name in FACTS if name in solved and name not in hidden]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -42,6 +40,17 @@ def sweep_table(frame: "pd.DataFrame", most: int) -> Table:
     if len(solved) > most:
         table.caption = f"{most} of {len(solved)} points"
     return table
+
+
+def told_apart(frame: "pd.DataFrame") -> list[str]:
+    """The size columns that tell points apart; etp only where it is not simply tp."""
+    names = [prefix + size for prefix in ("enc_", "") for size in SIZES]
+    varied = [name for name in names if name in frame and frame[name].nunique() > 1]
+    for prefix in ("enc_", ""):
+        etp, tp = prefix + "etp", prefix + "tp"
+        if etp in varied and frame[etp].equals(frame[tp].rename(etp)):
+            varied.remove(etp)
+    return [*varied, *(["order"] if frame["order"].nunique() > 1 else [])]
 
 
 def _text(name: str, value: Any) -> str:
