@@ -1,8 +1,9 @@
 """The points of a sweep: every combination of parallel sizes, as a problem or with its refusal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import index
 from typing import Any, Literal
 
 from planner.errors import Complaint, InputError
@@ -41,8 +42,8 @@ class Axes:
                 if size not in SIZES:
                     remedy = did_you_mean(size, SIZES)
                     raise InputError(Complaint(module, f"no such size {size!r}", remedy=remedy))
-                axes[f"{module}.{size}"] = _listed(values)
-        axes["dp"] = ("auto",) if self.dp == "auto" else _listed(self.dp)
+                axes[f"{module}.{size}"] = _listed(f"{module}.{size}", values)
+        axes["dp"] = ("auto",) if self.dp == "auto" else _listed("dp", self.dp)
         if self.order:
             axes["order"] = self.order
         for name, values in axes.items():
@@ -52,8 +53,13 @@ class Axes:
             yield dict(zip(axes, chosen, strict=True))
 
 
-def _listed(values: Values) -> Sequence[int]:
-    return (values,) if isinstance(values, int) else tuple(dict.fromkeys(values))
+def _listed(name: str, values: Values) -> Sequence[int]:
+    """Values without repeats; whatever counts as a whole number, numpy's too."""
+    several = values if isinstance(values, Iterable) else (values,)
+    try:
+        return tuple(dict.fromkeys(index(value) for value in several))
+    except TypeError:
+        raise InputError(Complaint(name, "not whole numbers", got=repr(values))) from None
 
 
 @dataclass(frozen=True)
