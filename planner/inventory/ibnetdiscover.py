@@ -26,7 +26,7 @@ from planner.spec.names import is_name
 _HEADER = re.compile(r'(Switch|Ca|Rt)\s+[0-9]+\s+"([^"]*)"(?:\s*#\s*"([^"]*)")?[^"]*$')
 _END = r"\[[0-9]+\](?:\([^)]*\))?"
 _PORT = re.compile(rf'{_END}\s*"([^"]*)"\s*{_END}(?:\s*#\s*"([^"]*)"[^"#]*$)?')
-_IGNORED = re.compile(r"\s*#|\w+(guid|id)=")
+_IGNORED = re.compile(r"\s*#|\w+(guid|id)=[\w()]*\s*$")
 _MODEL = re.compile(r"MT[0-9]+\b.*|.*\bMellanox Technologies\b.*|.*\bConnectX.*", re.IGNORECASE)
 _SHARP = "Aggregation Node"
 _MANAGED = re.compile(r"(?:MF0;)?([^:;/\s]+).*")

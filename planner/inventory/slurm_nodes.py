@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from planner.inventory.lines import hosts, numbered
-from planner.inventory.model import Inventory, Node, Note, distinct, refuse
+from planner.inventory.model import Inventory, Node, Note, distinct, refuse, shorten
 
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_]*)=")
 _GRES = re.compile(r"gpu(?::[^,():]*)*?(?::([0-9]{1,9}))?(?:\([^)]*\))?")
 _TRES = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
+_NAMES = ("nodename", "nodehostname")
 _FREE_TEXT = ("reason", "comment", "extra")
+_WHOLE = re.compile(r"\sState=", re.IGNORECASE)
 _STATE = re.compile(r"[A-Z_]*[^A-Za-z=,\s]*(\+[A-Z_]+[^A-Za-z=,\s]*)*", re.IGNORECASE)
 _DOWN = {"DOWN", "FAIL", "ERROR", "FUTURE", "INVALID_REG", "NOT_RESPONDING", "NO_RESPOND"}
 _DRAIN = {"DRAIN", "DRAINED", "DRAINING", "FAILING"}
@@ -49,7 +51,8 @@ def parse(text: str, source: str) -> Inventory:
 def _records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the lines of every record with the place of the first.
 
-    An indented line belongs to the record above, unless a blank line stands between.
+    An indented line belongs to the record above, unless a blank line stands between or the record
+    is one of those that stand on a single line.
     """
     where = source
     record: list[str] = []
@@ -61,7 +64,7 @@ def _records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
             record = []
         if starts:
             where = f"{source}:{number}"
-        elif bare and not (record and line[:1].isspace()):
+        elif bare and not (record and line[:1].isspace() and not _WHOLE.search(record[0])):
             place, got = f"{source}:{number}", f"'{bare}'"
             raise refuse(place, "not the first line of a node", got=got, expected="NodeName=")
         if bare:
@@ -70,10 +73,13 @@ def _records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
         yield where, record
 
 
-def _nodes(where: str, record: Iterable[str], notes: list[Note]) -> Iterator[Node]:
+def _nodes(where: str, record: Sequence[str], notes: list[Note]) -> Iterator[Node]:
     values = _values(where, record, notes)
     gpus = _gpus(values)
     state = values.get("state", "")
+    if "state" not in values:
+        text = shorten(" ".join(record), 1000)
+        notes.append(Note(where, f"no State=, taken to be up: '{text}'"))
     if not _STATE.fullmatch(state):
         raise refuse(where, "not a state", got=f"'{state}'", expected="such as IDLE+DRAIN")
     down, aside = _unfit(state)
@@ -91,12 +97,14 @@ def _values(where: str, record: Iterable[str], notes: list[Note]) -> dict[str, s
         for key, after in itertools.zip_longest(keys, keys[1:]):
             name = key[1].lower()
             if name in _FREE_TEXT:
-                if after:  # may be the rest of a line that lost its end
+                if "=" in line[key.end() :]:  # may be the rest of a line that lost its end
                     notes.append(Note(where, f"taken for free text: '{line[key.start() :]}'"))
                 break
             if name in values:
                 raise refuse(where, "a key stands twice in one node", got=f"{key[1]}=")
             values[name] = line[key.end() : after.start() if after else len(line)].strip()
+            if name.endswith("name") and name not in _NAMES:
+                notes.append(Note(where, f"not read: '{key[1]}={values[name]}'"))
     return values
 
 

@@ -110,14 +110,21 @@ def _unread(entry: Value, known: set[str]) -> Iterator[Note]:
 
 
 def _named(model: Value, key: str) -> Iterator[tuple[str, Value]]:
-    """Yield the entries under a key: a map from names, or a list of objects with a name."""
+    """Yield the entries under a key: a map from names, or a list of objects with distinct names."""
     value = model.get(key)
     if value is None:
         return
-    if isinstance(value.raw, list):
-        yield from ((entry.require("name").text(), entry) for entry in value.each())
-    else:
+    if not isinstance(value.raw, list):
         yield from value.items()
+        return
+    seen: dict[str, Value] = {}
+    for entry in value.each():
+        name = entry.require("name").text()
+        if name in seen:
+            got = f"{name}, first at {seen[name].where}"
+            raise refuse(entry.where, "an entry is described twice", got=got)
+        seen[name] = entry
+        yield name, entry
 
 
 def _listed(value: Value | None) -> Iterable[Value]:

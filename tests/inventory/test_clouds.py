@@ -219,3 +219,11 @@ def test_topograph_fields_that_are_not_read_are_named():
         "t.yaml:2: racks: not read: racks: ['n3']",
         "t.yaml:1: switches.a.tor: not read: tor: n2",
     ]
+
+
+def test_topograph_entries_of_one_name():
+    with pytest.raises(InputError) as caught:
+        topograph.parse_model("switches:\n- {name: a}\n- {name: a}\n", "t.yaml")
+    assert str(caught.value) == (
+        "t.yaml:3: switches[1]: an entry is described twice; got a, first at t.yaml:2: switches[0]"
+    )

@@ -96,6 +96,7 @@ def test_lines_of_slurm_conf():
         ("Name=a\n", "nodes:1: not the first line of a node; got 'Name=a'; expected NodeName="),
         ("NodeName=a\nState=IDLE\n", "nodes:2: not the first line of a node"),
         ("NodeName=a\n\n   State=IDLE\n", "nodes:3: not the first line of a node"),
+        ("NodeName=a State=IDLE\n  odeName=b\n", "nodes:2: not the first line of a node"),
         ("NodeName=a\n   State=IDLE\n   State=DOWN\n", "nodes:1: a key stands twice in one node"),
         ("NodeName=a State=IDLENodeName=b\n", "nodes:1: two nodes on one line"),
         ("NodeName=a State=up,down\n", "nodes:1: not a state; got 'up,down'"),
