@@ -18,7 +18,7 @@ from planner.inventory.model import Inventory, Node, Note, distinct, refuse, sho
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_]*)=")
 _GRES = re.compile(r"gpu(?::[^,():]*)*?(?::([0-9]{1,9}))?(?:\([^)]*\))?")
 _TRES = re.compile(r"(?:^|,)gres/gpu=([0-9]{1,9})(?:,|$)")
-_NAMES = ("nodename", "nodehostname")
+_NAMES = ("nodename", "nodehostname", "reservationname")
 _FREE_TEXT = ("reason", "comment", "extra")
 _WHOLE = re.compile(r"\sState=", re.IGNORECASE)
 _STATE = re.compile(r"[A-Z_]*[^A-Za-z=,\s]*(\+[A-Z_]+[^A-Za-z=,\s]*)*", re.IGNORECASE)

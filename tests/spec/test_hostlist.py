@@ -143,7 +143,6 @@ def test_a_folded_list_expands_to_itself(names):
 NUMBER = st.integers(0, 120).flatmap(lambda n: st.integers(0, 2).map(lambda z: "0" * z + str(n)))
 RANGE = NUMBER | st.tuples(NUMBER, st.integers(0, 12)).map(lambda r: f"{r[0]}-{int(r[0]) + r[1]}")
 GROUP = st.lists(RANGE, min_size=1, max_size=3).map(lambda ranges: f"[{','.join(ranges)}]")
-# At most two groups: with three, Slurm 22.05 lets the last but one vary slowest.
 ITEM = st.tuples(
     st.sampled_from(["n", "gpu-", "r1_"]), GROUP, st.sampled_from(["", "x"]), GROUP | st.just("")
 ).map(lambda i: "".join(i[:2] if not i[3] else i))
@@ -173,7 +172,10 @@ def _scontrol(tmp_path, text):
 
 
 def _cases():
-    """The table, and with Slurm at hand expressions nobody wrote down."""
+    """The table, and with Slurm at hand expressions nobody wrote down.
+
+    With at most two groups an item: of three, Slurm 22.05 lets the second vary slowest.
+    """
     if shutil.which("scontrol") is None:
         return list(ORACLE)
     groups = ["[0-3]", "[003,1]", "[098-101]", "[7]", "[1-2,4]", "[09-10,9-10]"]
