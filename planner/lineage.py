@@ -47,9 +47,7 @@ class Lineage(BaseModel):
     moves: list[Move]
 
 
-def move_entries(
-    old: Machines, before: Ints, new: Machines, after: Ints
-) -> list[dict[str, Any]]:
+def move_entries(old: Machines, before: Ints, new: Machines, after: Ints) -> list[dict[str, Any]]:
     """The list of moves between two placements ([world] each) on two states of the machines.
 
     Example:
@@ -80,7 +78,7 @@ def same_device(old: Machines, devices: Ints, new: Machines) -> Ints:
 
 
 def violations(
-    lineage: Lineage | None, cost: int | float, machines: Machines, placement: Ints
+    lineage: Lineage | None, cost: float, machines: Machines, placement: Ints
 ) -> Iterator[Violation]:
     """What a `replan` block states wrongly about its own plan.
 

@@ -11,7 +11,7 @@ The polytope is integral; solved by OR-tools' push-relabel for assignments.
 
 import numpy as np
 import numpy.typing as npt
-from ortools.graph.python import linear_sum_assignment
+from ortools.graph.python import linear_sum_assignment  # type: ignore[import-untyped]
 
 Ints = npt.NDArray[np.int64]
 

@@ -22,6 +22,7 @@ Subject to
     those of `assignment`; symmetry breaking is left out, since homes tell equal domains apart
     extra[n]    on[leader,n] + on[blocker_n,n] ≤ 1 + extra              n ≠ home_leader
     extra[home] Σ_s on[s,home_leader] ≤ usable − below (on[leader,home_leader] − extra)
+    together    on[s,n] = on[first of g,n], where groups g are to move whole
     moves       lost + Σ_{s∈H} (1 − on[s,home_s]) + extra ≤ most
     over        over ≥ cost − enough
 
@@ -108,6 +109,7 @@ def solve(
     *,
     start: IntArray,
     neighbourhood: Neighbourhood | None = None,
+    together: IntArray | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
     """Place the slots with few moves.
@@ -118,6 +120,8 @@ def solve(
         limits: when to stop.
         start: [slots] cells to start from.
         neighbourhood: what may change against `start`.
+        together: [groups, size] slots; groups free to move as a whole stay in one cell, which makes
+            the model smaller and the bound one on such placements alone.
         stop: set it to end the search with the best so far.
 
     Example:
@@ -139,6 +143,8 @@ def solve(
     most = len(neighbourhood.slots) if neighbourhood else problem.slots
     scale = most + 2
     moves = _moves(f, homes)
+    if together is not None:
+        _keep_together(f, together)
     if homes.enough is None:
         f.cp.minimize(model.costs.objective * scale + moves)
     else:
@@ -168,6 +174,15 @@ def _moves(f: Formulation, homes: Homes) -> Expr:
     return moves
 
 
+def _keep_together(f: Formulation, groups: IntArray) -> None:
+    """together[g,s]: on[s,n] = on[first of g,n] for each cell n."""
+    for g in np.flatnonzero(f.moving[groups].all(axis=1)).tolist():
+        first, *others = groups[g].tolist()
+        for s in others:
+            for n, bit in f.at[0][s].items():
+                f.require(f"together[g{g},s{s}]", bit.expr == f.at[0][first][n].expr)
+
+
 def _extra(f: Formulation, homes: Homes) -> Expr:
     leader = homes.leader
     if leader is None:
@@ -190,7 +205,7 @@ def _extra(f: Formulation, homes: Homes) -> Expr:
 
 
 def _over(f: Formulation, costs: Costs, enough: int) -> cp_model.IntVar:
-    """over ≥ cost − enough, over ≥ 0."""
+    """The variable of `over[]`: over ≥ cost − enough, over ≥ 0."""
     worst = sum(level.weight for level in f.problem.levels) * _dearest(f.problem)
     over = f.number("over", 0, worst, max(0, costs.at_start - enough))
     f.require("over[]", over >= costs.objective - enough)
@@ -199,7 +214,7 @@ def _over(f: Formulation, costs: Costs, enough: int) -> cp_model.IntVar:
 
 def _dearest(problem: Assignment) -> int:
     """At most what the links of one level cost."""
-    rings = sum(g.weight * g.members.size for g in problem.rings)
+    rings: int = sum(g.weight * g.members.size for g in problem.rings)
     shared = sum(
         g.weight * g.members.size * (g.members.shape[1] - 1) // 2 for g in problem.all_to_alls
     )

@@ -57,7 +57,12 @@ def replan(
             applied to them.
         moves: most ranks that may change their device.
         slack: share of the best cost that may be paid to save moves; 0.02 by default.
-        time_limit, workers, seed, deterministic, progress, stop: as in `planner.solve`.
+        time_limit: seconds; deterministic work units of about a second each if `deterministic`.
+        workers: threads; default all cores.
+        seed: of every random decision.
+        deterministic: equal input, seed, worker count and version give equal plans.
+        progress: called with (cost or None, bound, seconds) as they improve.
+        stop: set it to end the search early with the best plan so far.
 
     Returns:
         A plan that verification has passed; its `replan` block holds the hash of the old plan file,
@@ -118,16 +123,18 @@ def _base(old: Plan, cluster: Problem | Cluster | None) -> Cluster:
 def _searched(
     old: Plan, problem: Problem, options: Options, most: int | None, slack: float
 ) -> Plan:
-    from planner.solver.moving import Wish, search_near  # noqa: PLC0415 - OR-tools when solving
+    from planner.solver.moving import search_near  # noqa: PLC0415 - OR-tools when solving
+    from planner.solver.near import Wish  # noqa: PLC0415
 
     grid, machines = Grid.of(problem), problem.cluster.machines
-    home = same_device(old.machines, old.placement, machines)
-    home = np.where((home >= 0) & machines.online[home], home, -1)
+    seen = same_device(old.machines, old.placement, machines)
+    home = np.where((seen >= 0) & machines.online[seen], seen, -1)
     lost = int(np.count_nonzero(home < 0))
     if most is not None and most < lost:
         reason = f"{lost} ranks have lost their GPU, more than the {most} moves allowed"
         raise Infeasible(["--moves"], reason, f"allow {lost} or more")
-    origin = old.machines.device_node[old.placement]
+    gone = -1 - old.machines.device_node[old.placement]
+    origin = np.where(seen >= 0, machines.device_node[seen], gone)
     try:
         refuse_by_counting(problem, grid)
         found = search_near(problem, grid, options, Wish(home, origin, Fraction(slack), most))

@@ -16,7 +16,6 @@ from planner.spec.cluster import Cluster, FabricLevel, Node, NodeItem, expand_ho
 from planner.spec.hostlist import fold
 from planner.spec.names import did_you_mean
 
-
 _GPUS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 

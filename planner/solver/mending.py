@@ -52,7 +52,7 @@ def mend(search: Search, home: Ints, origin: Ints) -> Ints:
     Args:
         search: the search.
         home: [world] device of each rank, -1 where it is gone.
-        origin: [world] any number that ranks of one old node share.
+        origin: [world] a number that ranks of one old node share.
     """
     machines = search.machines
     placed = home.copy()

@@ -1,53 +1,38 @@
 """Search for a plan near an old one: few ranks move, the cost is good enough.
 
-First the old plan is mended and the bound raised; where that does not settle it, a fresh search
-says what cost can be had. Then small problems are solved by the exact model with move literals,
-and larger ones by its neighbourhoods around the hole: a few nodes are dealt again, everything else
-stays.
+The old plan is mended, and neighbourhoods around the hole push its cost down: a few nodes are dealt
+again by the exact model with move literals, everything else stays. A fresh search says what cost
+can be had elsewhere. Then the same neighbourhoods bring moves down to the fewest that are good
+enough, and at last the cost to the least those moves reach. Small problems are solved by the model
+as a whole, with proof.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from time import monotonic
 
 import numpy as np
 
 from planner.errors import Infeasible, NoPlan
-from planner.feasibility import broken_constraints
 from planner.grid import Grid, Ints
-from planner.solver.mending import attraction, deal, mend
-from planner.solver.numbering import rank_zero_first
+from planner.solver.mending import attraction, mend
+from planner.solver.near import BY, Kept, Near, Wish
 from planner.solver.outcome import Options, Outcome
 from planner.solver.overlap import laid_over
 from planner.solver.search import STEPS
 from planner.solver.state import Search
-from planner.solver.translation import exact_problem
 from planner.spec.problem import Problem
 from planner_models import assignment, moves
 
-BY = "few moves"
-_EXACT_BITS = 6_000  # model size up to which the exact model is tried before neighbourhoods
-_SECONDS = 3.0  # of one neighbourhood
-_SIZES = (2, 3, 4, 6)  # nodes dealt again at once
-_PATIENCE = 30  # neighbourhoods in a row without gain before giving up
-_FRESH = 0.5  # share of the time for the fresh search
-
-
-@dataclass(frozen=True, eq=False)
-class Wish:
-    """Where ranks are, and what is wanted of the new plan.
-
-    Attributes:
-        home: [world] device of each rank, -1 where it is gone.
-        origin: [world] a number that ranks of one old node share.
-        slack: cost may exceed the best found by this share, to save moves; unused with `most`.
-        most: largest number of moves; the cost is then minimised. None: moves are minimised.
-    """
-
-    home: Ints
-    origin: Ints
-    slack: Fraction
-    most: int | None
+_TINY_BITS = 1_200  # model size up to which the model is solved as a whole and nothing else
+_PROOF_BITS = 20_000  # and up to which it is tried after the neighbourhoods
+_PROOF_SECONDS = 5.0
+_SECONDS = 2.0  # of one neighbourhood
+_SIZES = {False: (2, 3, 4), True: (4, 6, 9, 12)}
+"""Nodes dealt again at once, rank by rank or by whole tensor groups."""
+_WHOLE_HOLE = 8  # nodes around the hole up to which all are dealt again at once, first of all
+_PATIENCE = 16  # neighbourhoods in a row without gain before giving up
+_SHARES = {"cost": 0.25, "fresh": 0.6, "moves": 0.85, "fresh plan": 0.95, "polish": 1.0}
+"""Share of the time after which each phase ends."""
 
 
 @dataclass(frozen=True)
@@ -72,242 +57,201 @@ def search_near(problem: Problem, grid: Grid, options: Options, wish: Wish) -> M
         Infeasible: proven that there is none.
         NoPlan: none was found.
     """
-    near = _Near(Search(problem, grid, _shortened(options)), options, wish)
-    near.mend()
-    near.look_afresh()
-    if near.exact_problem.size <= _EXACT_BITS:
-        near.solve_exactly()
-    near.walk()
-    return near.answer()
+    fresh = Search(
+        problem, grid, replace(options, time_limit=options.time_limit * _SHARES["fresh"])
+    )
+    near = Near(fresh, options, wish)
+    mended = near.cells(mend(fresh, wish.home, wish.origin))
+    near.offer(mended)
+    small = near.model.size <= _TINY_BITS
+    _look_afresh(near, mended, small=small)
+    if small:
+        _solve_whole(near, mended, near.left)
+        near.freeze_moves()
+        _solve_whole(near, mended, near.left)
+        return _moved(near)
+    walk(near, "moves", mended)
+    if near.model.size <= _PROOF_BITS:
+        _solve_whole(near, mended, _PROOF_SECONDS)
+    if near.answer is None or near.value(near.answer)[0] > 0:
+        _take_fresh_plan(near)
+        walk(near, "fresh plan", mended)
+    near.freeze_moves()
+    walk(near, "polish", mended)
+    return _moved(near)
 
 
-def _shortened(options: Options) -> Options:
-    return replace(options, time_limit=options.time_limit * _FRESH)
-
-
-Value = tuple[int, int]
-"""What is minimised, lexicographically: cost above what is enough and moves, or cost and moves."""
-
-
-class _Near:
-    """The search under way: the incumbent near the old plan beside the cheapest of all."""
-
-    def __init__(self, fresh: Search, options: Options, wish: Wish) -> None:
-        self.fresh, self.options, self.wish = fresh, options, wish
-        self.machines = fresh.machines
-        self.exact_problem = exact_problem(fresh.problem, fresh.grid, fresh.weighing, (), 0)
-        self.placement: Ints | None = None
-        self.least_moves = int(np.count_nonzero(wish.home < 0))
-        self._ends = monotonic() + options.time_limit
-        self._spent = 0.0
-
-    # What is wanted
-
-    @property
-    def enough(self) -> int:
-        """Largest integer cost that is good enough."""
-        return int(self.fresh.cost * (1 + self.wish.slack))
-
-    def value(self, placement: Ints) -> Value:
-        cost = self.fresh.score(placement)
-        moved = self.moved(placement)
-        return (cost if self.wish.most is not None else max(0, cost - self.enough), moved)
-
-    def moved(self, placement: Ints) -> int:
-        """Ranks that do not sit where they sat."""
-        return int(np.count_nonzero(placement != self.wish.home))
-
-    def allowed(self, placement: Ints) -> bool:
-        """Whether a placement is a plan within the moves allowed."""
-        few = self.wish.most is None or self.moved(placement) <= self.wish.most
-        return few and not broken_constraints(self.fresh.problem, self.fresh.grid, placement)
-
-    def offer(self, placement: Ints) -> bool:
-        """Keep a placement if it is allowed and no worse than the incumbent; whether better."""
-        if not self.allowed(placement):
-            return False
-        self.fresh.offer(placement, BY)
-        if self.placement is not None and self.value(placement) > self.value(self.placement):
-            return False
-        better = self.placement is None or self.value(placement) < self.value(self.placement)
-        self.placement = placement
-        return better
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing better can be found."""
-        if self.placement is None:
-            return False
-        first, moved = self.value(self.placement)
-        if self.wish.most is not None:
-            return first <= self.fresh.bound
-        return first == 0 and moved <= self.least_moves
-
-    @property
-    def within_bound(self) -> bool:
-        """Whether the incumbent would be good enough even if the bound were reached."""
-        if self.placement is None or not self.settled:
-            return False
-        slack = 0 if self.wish.most is not None else self.wish.slack
-        return self.fresh.score(self.placement) <= self.fresh.bound * (1 + slack)
-
-    @property
-    def left(self) -> float:
-        """Seconds left, or deterministic units of about a second."""
-        if self.options.deterministic:
-            return max(0.0, self.options.time_limit - self._spent)
-        return max(0.0, self._ends - monotonic())
-
-    # Steps
-
-    def mend(self) -> None:
-        """The old plan with its lost ranks on free devices."""
-        mended = mend(self.fresh, self.wish.home, self.wish.origin)
-        self.offer(self._seated(self.machines.levels[0].domain[mended]))
-
-    def look_afresh(self) -> None:
-        """What cost can be had, and the bound, unless the mended plan is good enough already."""
-        for step in STEPS:
-            if self.within_bound:
-                return
-            step(self.fresh)
-            if self.fresh.done and self.fresh.placement is not None:
-                break
-        self._spent = self.options.time_limit * _FRESH
-        if self.fresh.placement is not None:
-            cells = laid_over(self.machines, self.fresh.placement, self.wish.home)
-            self.offer(self._seated(cells))
-
-    def solve_exactly(self) -> None:
-        """The exact model with move literals, over all slots."""
-        if self.within_bound or self.left <= 0:
+def _look_afresh(near: Near, mended: Ints, *, small: bool) -> None:
+    """Bounds, and what cost can be had; of a large problem, until it is good enough anyway."""
+    for i, step in enumerate(STEPS):
+        if near.within_slack_of_bound and (near.settled or not small):
             return
-        start = self.placement if self.placement is not None else self.fresh.placement
-        result = self._solve(start, None, self.left)
-        if result.status == "infeasible":
-            raise Infeasible(
-                ["--moves"], f"no plan is within {self.wish.most} moves of the old one"
-            )
-        if self.wish.most is None:
-            self.least_moves = max(self.least_moves, result.bound)
-        if result.cells is not None:
-            self.offer(self._seated(result.cells))
+        step(near.fresh)
+        if near.fresh.done and near.fresh.placement is not None:
+            break
+        if i == 1 and not small:  # regular layouts and counting come first, and are quick
+            near.aim_at_bound = True
+            walk(near, "cost", mended)
+            near.aim_at_bound = False
+    near.spend(near.options.time_limit * (_SHARES["fresh"] - _SHARES["cost"]))
 
-    def walk(self) -> None:
-        """Neighbourhoods around the hole and around whatever moved, until nothing helps."""
-        rng = np.random.default_rng(self.options.seed)
-        current = self.placement
-        if current is None:
-            current = mend(self.fresh, self.wish.home, self.wish.origin)
-        stale = 0
-        while not self._over() and stale < _PATIENCE:
-            near = self._neighbourhood(current, rng)
-            result = self._solve(current, near, min(_SECONDS, self.left))
-            self._spent += _SECONDS
-            stale += 1
-            if result.cells is None:
-                continue
-            found = self._seated(result.cells)
-            stale = 0 if self.offer(found) else stale
-            current = self.placement if self.placement is not None else found
 
-    def _over(self) -> bool:
-        return self.settled or self.left <= 0 or self.options.stop.is_set()
+def _take_fresh_plan(near: Near) -> None:
+    """The cheapest plan, as near to the old one as it can be laid."""
+    if near.fresh.placement is not None:
+        near.offer(laid_over(near.machines, near.fresh.placement, near.wish.home))
 
-    def _solve(
-        self, start: Ints | None, near: assignment.Neighbourhood | None, seconds: float
-    ) -> moves.Result:
-        cells = self.machines.levels[0].domain
-        assert start is not None
-        deterministic = self.options.deterministic
-        limits = assignment.Limits(
-            seconds=None if deterministic else max(seconds, 0.1),
-            work=max(seconds, 0.1) if deterministic else None,
-            workers=self.options.workers,
-            seed=self.options.seed,
-        )
-        return moves.solve(
-            self.exact_problem,
-            self._homes(),
-            limits,
-            start=cells[start],
-            neighbourhood=near,
-            stop=self.options.stop,
-        )
 
-    def _homes(self) -> moves.Homes:
-        home, cell = self.wish.home, self.machines.levels[0].domain
-        return moves.Homes(
-            np.where(home >= 0, cell[home], -1),
-            enough=self.enough if self.wish.most is None else None,
-            most=self.wish.most,
-            leader=self._leader(),
-        )
+def _solve_whole(near: Near, mended: Ints, seconds: float) -> None:
+    """The model over all slots."""
+    if near.settled or near.left <= 0 or near.options.stop.is_set():
+        return
+    start = mended if near.best is None else near.cells(near.best.placement)
+    result = _solve(near, start, seconds)
+    near.spend(seconds)
+    if result.status == "infeasible":
+        reason = f"no plan is within {near.wish.most} moves of the old one"
+        raise Infeasible(["--moves"], reason)
+    if near.wish.most is None:
+        near.least_moves = max(near.least_moves, result.bound)
+    if result.cells is not None:
+        near.offer(result.cells)
 
-    def _leader(self) -> moves.Leader | None:
-        """Rank 0 leads its node, unless pins forbid it or the finest cells are no nodes."""
-        if self.fresh.problem.constraints.pins or self.machines.node_level != 0:
-            return None
-        home, online = self.wish.home, self.machines.usable
-        rank_at = np.full(len(self.machines.online), -1, np.int64)
-        rank_at[home[home >= 0]] = np.flatnonzero(home >= 0)
-        nodes, first = np.unique(self.machines.device_node[online], return_index=True)
-        blockers = np.full(len(self.machines.hosts), -1, np.int64)
-        blockers[nodes] = rank_at[online[first]]
-        below = 0
-        if home[0] >= 0:
-            same = self.machines.device_node[online] == self.machines.device_node[home[0]]
-            below = int(np.count_nonzero(same & (online < home[0])))
-        return moves.Leader(0, blockers, below)
 
-    def _seated(self, cells: Ints) -> Ints:
-        placement = deal(self.machines, self.wish.home, cells)
-        if self.fresh.problem.constraints.pins:
-            return placement
-        return rank_zero_first(self.machines, placement)
+def walk(near: Near, phase: str, mended: Ints) -> None:
+    """Neighbourhoods around the hole and around whatever moved, until nothing helps.
 
-    def _neighbourhood(self, current: Ints, rng: np.random.Generator) -> assignment.Neighbourhood:
-        """A node that lost, gained or will lose ranks, nodes it is linked to, and free ones."""
-        node = self.machines.device_node
-        cells = self.machines.levels[0].domain
-        at = node[current]
-        seeds = self._seeds(current, rng)
-        first = int(rng.choice(seeds))
-        pull = attraction(self.fresh, current, np.flatnonzero(at == first))
-        pull[first] = 0
-        pull[seeds[seeds != first]] += pull.max()  # what moved together is best mended together
+    Args:
+        near: the search.
+        phase: the phase of `_SHARES` whose end is the walk's.
+        mended: [world] cells to start from where no plan is known yet.
+    """
+    rng = np.random.default_rng([near.options.seed, list(_SHARES).index(phase)])
+    reserve = near.options.time_limit * (1 - _SHARES[phase])
+    stale = 0
+    current = mended if near.best is None else near.cells(near.best.placement)
+    while stale < _PATIENCE and near.left > reserve and not near.settled:
+        if near.options.stop.is_set() or (phase == "cost" and near.within_slack_of_bound):
+            return
+        before = near.best
+        whole = stale == 0 or bool(rng.integers(2))
+        hood = _neighbourhood(near, current, rng, whole=whole, first=stale <= 1)
+        together = _whole_groups(near) if whole else None
+        result = _solve(near, current, _SECONDS, hood, together)
+        near.spend(_SECONDS)
+        stale += 1
+        if result.cells is None:
+            continue
+        if near.offer(result.cells) and _better(near, before):
+            stale = 1
+        # Plateaus are crossed: equal plans are gone on from.
+        current = result.cells if near.best is before else near.cells(_known(near).placement)
+
+
+def _known(near: Near) -> Kept:
+    assert near.best is not None
+    return near.best
+
+
+def _better(near: Near, before: Kept | None) -> bool:
+    return before is None or near.value(_known(near)) < near.value(before)
+
+
+def _whole_groups(near: Near) -> Ints:
+    """Tensor groups that had one node to themselves or shared it: [groups, tp]; one size only."""
+    size = max(f.shape[1] for f in near.fresh.grid.groups["tp"])
+    groups = np.concatenate([f for f in near.fresh.grid.groups["tp"] if f.shape[1] == size])
+    origin = near.wish.origin[groups]
+    whole: Ints = groups[(origin == origin[:, :1]).all(axis=1)]
+    return whole
+
+
+def _solve(
+    near: Near,
+    start: Ints,
+    seconds: float,
+    hood: assignment.Neighbourhood | None = None,
+    together: Ints | None = None,
+) -> moves.Result:
+    budget = max(0.1, min(seconds, near.left))
+    deterministic = near.options.deterministic
+    limits = assignment.Limits(
+        seconds=None if deterministic else budget,
+        work=budget if deterministic else None,
+        workers=near.options.workers,
+        seed=near.options.seed,
+    )
+    return moves.solve(
+        near.model,
+        near.homes(),
+        limits,
+        start=start,
+        neighbourhood=hood,
+        together=together,
+        stop=near.options.stop,
+    )
+
+
+def _neighbourhood(
+    near: Near, current: Ints, rng: np.random.Generator, *, whole: bool, first: bool
+) -> assignment.Neighbourhood:
+    """A node that ranks left or came to, nodes it is linked to, and some with room."""
+    machines, cell_node = near.machines, _node_of_cell(near)
+    at = cell_node[current]
+    seeds = _seeds(near, current, at, rng)
+    seed = int(rng.choice(seeds))
+    pull = attraction(near.fresh, _some_device(near)[current], np.flatnonzero(at == seed))
+    pull[seeds] += pull.max()  # what moved together is best dealt together
+    pull[seed] = 0
+    room = machines.capacities(machines.levels[machines.node_level]) - np.bincount(
+        at, minlength=len(machines.hosts)
+    )
+    roomy = np.flatnonzero(room > 0)
+    roomy = roomy[np.argsort(-pull[roomy] - room[roomy] * rng.random(len(roomy)), kind="stable")]
+    if first and len(seeds) <= _WHOLE_HOLE:
+        chosen, roomy = seeds, roomy[:3]
+    else:
         order = np.argsort(-pull * rng.random(len(pull)), kind="stable")
-        count = _SIZES[int(rng.integers(len(_SIZES)))]
-        chosen = np.concatenate([[first], order[order != first][: count - 1]])
-        free = self.machines.online.copy()
-        free[current] = False
-        roomy = np.unique(node[free])
-        roomy = roomy[np.argsort(-pull[roomy] - rng.random(len(roomy)), kind="stable")][:2]
-        open_nodes = np.union1d(chosen, roomy)
-        return assignment.Neighbourhood(
-            np.flatnonzero(np.isin(at, open_nodes)),
-            np.unique(cells[np.isin(node, open_nodes)]),
+        count = int(rng.choice(_SIZES[whole]))
+        chosen = np.concatenate([[seed], order[order != seed][: count - 1]])
+        roomy = roomy[:2]
+    dealt = np.union1d(chosen, roomy)
+    return assignment.Neighbourhood(
+        np.flatnonzero(np.isin(at, dealt)), np.flatnonzero(np.isin(cell_node, dealt))
+    )
+
+
+def _seeds(near: Near, current: Ints, at: Ints, rng: np.random.Generator) -> Ints:
+    """Nodes that ranks left or came to; any used node now and then, if cost is the trouble."""
+    away = current != near.home_cells
+    usable = near.machines.device_node[near.machines.usable]
+    seeds = np.union1d(at[away], np.intersect1d(near.wish.origin[away], usable))
+    best = near.answer
+    costly = best is None or near.wish.most is not None or best.cost > near.enough
+    if len(seeds) == 0 or (costly and rng.random() < 0.3):
+        return np.unique(at)
+    return seeds
+
+
+def _node_of_cell(near: Near) -> Ints:
+    """[cells] node of each finest domain."""
+    return near.machines.device_node[_some_device(near)]
+
+
+def _some_device(near: Near) -> Ints:
+    """[cells] a device of each finest domain."""
+    return np.unique(near.machines.levels[0].domain, return_index=True)[1]
+
+
+def _moved(near: Near) -> Moved:
+    """The best plan kept and what is proven."""
+    best = near.answer
+    if best is None:
+        limit = near.options.time_limit
+        raise NoPlan(
+            f"no plan near the old one was found within {limit:g} s; raise --time-limit or allow "
+            "more moves"
         )
-
-    def _seeds(self, current: Ints, rng: np.random.Generator) -> Ints:
-        """Nodes that ranks left or came to; any used node now and then, if cost is the trouble."""
-        home, node = self.wish.home, self.machines.device_node
-        away = np.flatnonzero(current != home)
-        seeds = np.union1d(node[current[away]], node[home[away[home[away] >= 0]]])
-        costly = self.placement is None or self.value(self.placement)[0] > 0
-        if len(seeds) == 0 or (costly and rng.random() < 0.3):
-            return np.unique(node[current])
-        return seeds
-
-    # The answer
-
-    def answer(self) -> Moved:
-        """The incumbent and what is proven."""
-        if self.placement is None:
-            raise NoPlan(
-                f"no plan near the old one was found within {self.options.time_limit:g} s; raise "
-                "--time-limit or allow more moves"
-            )
-        best, unit = self.fresh.cost, self.fresh.weighing.unit
-        outcome = replace(self.fresh.outcome(), placement=self.placement, found_by=BY)
-        return Moved(outcome, best * unit, min(self.least_moves, self.moved(self.placement)))
+    outcome = replace(near.fresh.outcome(), placement=best.placement, found_by=BY)
+    cheapest = near.fresh.cost * near.fresh.weighing.unit
+    return Moved(outcome, cheapest, min(near.least_moves, best.moved))
