@@ -55,6 +55,14 @@ def test_rings_that_fit_no_domain_by_halves_are_met():
     assert found.whole == found.reached == paid
 
 
+def test_patterns_whose_segments_do_not_fill_the_copies_are_replaced():
+    job = Job((ModuleShape(4, 2, 2), ModuleShape(8, 2, 12)), dp=4)
+    weights, leaves = Weights(100, 10, 1, 1000), [184, 128, 160, 240, 136]
+    found = units.bound(job, weights, leaves)
+    paid = cost(job, weights, domain_of_slots(job, units.assemble(job, weights, found)))
+    assert found.whole == found.reached == paid == 27368
+
+
 def test_an_incumbent_that_is_met_ends_the_search():
     job = Job((ModuleShape(8, 2, 6),), dp=6)
     leaves = [8 * n for n in (15, 9, 12, 16, 10, 13)]

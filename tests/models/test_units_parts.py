@@ -6,8 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from ortools.sat.python import cp_model
 
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.units.branch_and_cut import searched
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.gap import PatternLists
@@ -19,6 +21,7 @@ from planner_models.units.heights import (
     pipeline_of,
 )
 from planner_models.units.integer_master import IntegerMaster
+from planner_models.units.orders import filled, first_patterns
 from planner_models.units.pricing import NEVER, add_up
 from planner_models.units.programme import domains_of
 from tests.models.units_cases import random_prices, tiny
@@ -152,7 +155,7 @@ def test_integer_master_is_made_of_its_families_of_constraints():
     pipeline = pipeline_of(Job((ModuleShape(1, 2, 2),), dp=1), Weights(0, 1, 1, 1))
     domains = domains_of(pipeline, np.array([2, 2]))
     patterns = [((0, (2,)),), ((1, (2,)),), ((0, (1, 1)),), ((0, (2,)),)]
-    master = IntegerMaster(pipeline, domains, [patterns], low=0)
+    master = IntegerMaster(pipeline, domains, [patterns], low=0, high=99)
     families = {c.name.split("[")[0] for c in master.model.proto.constraints}
     assert families == {"classes", "coupling", "flow", "window"}
     assert {v.name.split("[")[0] for v in master.model.proto.variables} == {"taken", "arc"}
@@ -166,3 +169,42 @@ def test_integer_master_proves_that_nothing_is_below_a_cost():
     domains = domains_of(pipeline, np.array([2, 2]))
     master = IntegerMaster(pipeline, domains, [[((0, (2,)),), ((1, (2,)),)]], low=0, high=1)
     assert (master.solve().proven, master.solve().cost) == (2, None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_filling_orders_give_patterns_of_whole_plans(seed):
+    job, weights, capacities = tiny(random.Random(seed))
+    pipeline = pipeline_of(job, weights)
+    domains = domains_of(pipeline, np.array(capacities))
+    plans = list(first_patterns(pipeline, domains))
+    assert len(plans) == 6
+    for plan in plans:
+        for patterns, count, least, most in zip(
+            plan, domains.count, domains.least, domains.capacity, strict=True
+        ):
+            assert len(patterns) == count
+            assert all(least <= pattern_size(pipeline, p) <= most for p in patterns)
+        uses = sum(pattern_pairs(pipeline, p) for patterns in plan for p in patterns)
+        held = (uses * np.arange(pipeline.most + 1)).sum((1, 2))[:-1]
+        assert held.tolist() == (pipeline.copies * pipeline.slices).tolist()
+
+
+def test_larger_units_may_not_fit_in_every_order():
+    pipeline = pipeline_of(
+        Job((ModuleShape(1, 1, 1), ModuleShape(2, 1, 1)), dp=1), Weights(0, 0, 0, 1)
+    )
+    held = filled(pipeline, np.array([1, 2]), (0, 1, 2))
+    assert held.ravel().tolist() == [0, 1]
+    assert filled(pipeline, np.array([2, 1]), (0, 1, 2)) is None
+
+
+def test_branch_and_cut_gives_whole_values_of_the_same_model():
+    model = cp_model.CpModel()
+    x, y = model.new_int_var(0, 5, "x"), model.new_int_var(-2, 5, "y")
+    model.add_linear_constraint(2 * x + 3 * y, 7, 40)
+    model.minimize(3 * x + 4 * y)
+    values = searched(model, seconds=10.0)
+    assert 2 * values[0] + 3 * values[1] >= 7
+    assert 3 * values[0] + 4 * values[1] == 10
+    model.add_linear_constraint(x + y, 11, 12)
+    assert searched(model, seconds=10.0) is None

@@ -18,15 +18,12 @@ domain gets those that meet most of its own; the credit there is an upper estima
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from time import monotonic
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from planner_models.units.heights import Ints, Pattern, Pipeline, Segment
-
-EFFORT = 20.0
-"""Deterministic seconds that the model gets."""
+from planner_models.units.integer_master import lay_out, solved
 
 
 def assembled(
@@ -46,7 +43,8 @@ def assembled(
     for domain, pattern in enumerate(patterns):
         for segment in pattern:
             owners[segment].append(domain)
-    laid = _laid(pipeline, {s: len(found) for s, found in owners.items()}, deadline)
+    count = Counter({segment: len(found) for segment, found in owners.items()})
+    laid = laid_out(pipeline, count, deadline)
     if laid is None:
         return None
     domain_of = np.full((pipeline.stages, pipeline.copies, pipeline.most), -1)
@@ -60,33 +58,19 @@ def assembled(
     return domain_of
 
 
-def _laid(
-    pipeline: Pipeline, count: dict[Segment, int], deadline: float | None
+def laid_out(
+    pipeline: Pipeline, count: Counter[Segment], deadline: float | None
 ) -> list[list[Segment]] | None:
-    """The segments of every copy."""
+    """The segments of every copy; None if they do not fit, or if that was not found out in time."""
     model = cp_model.CpModel()
-    D = pipeline.copies
-    laid = {
-        segment: [model.new_int_var(0, n, f"laid[{g},{d}]") for d in range(D)]
-        for g, (segment, n) in enumerate(count.items())
-    }
+    laid = lay_out(model, pipeline, list(count))
     for g, (segment, n) in enumerate(count.items()):
         model.add(cp_model.LinearExpr.sum(laid[segment]) == n).with_name(f"used[{g}]")
-    for p, slices in enumerate(pipeline.slices.tolist()):
-        here = [(s, s[1][p - s[0]]) for s in count if 0 <= p - s[0] < len(s[1])]
-        for d in range(D):
-            filled = cp_model.LinearExpr.weighted_sum(
-                [laid[s][d] for s, _ in here], [h for _, h in here]
-            )
-            model.add(filled == slices).with_name(f"filled[{p},{d}]")
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = EFFORT
-    if deadline is not None:
-        solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
-    if solver.solve(model) not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+    _, values = solved(model, 0, deadline)
+    if values is None:
         return None
-    return [[s for s in count for _ in range(solver.value(laid[s][d]))] for d in range(D)]
+    copies = range(pipeline.copies)
+    return [[s for s in count for _ in range(values[laid[s][d].index])] for d in copies]
 
 
 def _deal(pipeline: Pipeline, held: list[Counter[int]], domain_of: Ints) -> None:

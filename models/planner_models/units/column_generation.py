@@ -20,10 +20,11 @@ For *any* prices mu of the rows
     L(mu) = constant + sum_k q[k] min over patterns (cost - mu)  +  D (cheapest copy under mu)
 
 is a lower bound. Prices are multiples of 1 / SCALE, so L is an exact integer in those units and a
-solver's rounding never touches the proof. Pricing is done half-way between the best prices so far
-and the programme's, and at the programme's own when that brings no column.
+solver's rounding never touches the proof. Pricing is done a quarter of the way from the best prices
+so far to the programme's, and further on as long as that brings no column.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import monotonic
 
@@ -32,8 +33,12 @@ import numpy as np
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.heights import Ints, Pattern, Pipeline
+from planner_models.units.orders import first_patterns
 from planner_models.units.pricing import NEVER
 from planner_models.units.programme import SCALE, Domains, Programme, Rows
+
+SHARES = (4, 2, 1)
+"""Parts of the way to the programme's prices that are tried."""
 
 TOLERANCE = 1e-6
 """Of the programme's optimum against whole numbers."""
@@ -75,11 +80,17 @@ class Generation:
         self.patterns: list[dict[Pattern, None]] = [{} for _ in domains.count]
         self.prices = np.zeros(self.rows.count, np.int64)
         self.rounds = 0
+        for patterns in first_patterns(pipeline, domains):
+            for k, found in enumerate(patterns):
+                self._add(k, found)
         self.bound = self._priced(self.prices)
         self.impossible = SCALE * pipeline.worst
 
     def _priced(self, prices: Ints) -> int:
-        """L at some prices; the cheapest pattern of every class joins the programme."""
+        """L at some prices; the cheapest patterns of every class join the programme.
+
+        Those inside fewer stages come along: they cost nothing to find and save rounds.
+        """
         spread = self.rows.spread(prices)
         contents = Contents(self.pipeline, spread, SCALE, int(self.domains.capacity[-1]))
         total = SCALE * self.pipeline.constant
@@ -90,12 +101,16 @@ class Generation:
             total += int(count * contents.value[size])
             if contents.value[size] == NEVER:
                 continue
-            pattern = contents.pattern(size)
+            self._add(k, contents.shorter(size))
+        self.rounds += 1
+        return total
+
+    def _add(self, k: int, patterns: Iterable[Pattern]) -> None:
+        """Patterns of class k join the programme, each once."""
+        for pattern in patterns:
             if pattern not in self.patterns[k]:
                 self.patterns[k][pattern] = None
                 self.programme.add(k, pattern)
-        self.rounds += 1
-        return total
 
     def improve(self, prices: Ints) -> bool:
         """Evaluate L at some prices; whether that brought a column."""
@@ -120,7 +135,8 @@ class Generation:
                 return self.finished(converged=False)
             if not solution.slack and -(-self.bound // SCALE) >= solution.value - TOLERANCE:
                 break
-            if self.improve((self.prices + solution.prices) // 2) or self.improve(solution.prices):
+            best, step = self.prices, solution.prices - self.prices
+            if any(self.improve(best + step // share) for share in SHARES):
                 continue
             if not solution.slack:
                 break

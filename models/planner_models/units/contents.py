@@ -1,5 +1,7 @@
 """The cheapest content of one domain, size by size: a pass over windows of stages."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from planner_models.units.heights import Ints, Pattern, Pipeline, Segment
@@ -63,10 +65,13 @@ class Contents:
                 weight = int(self.planes.weight[j])
                 self.full[j, weight:] = entered[: capacity + 1 - weight]
 
-    def pattern(self, size: int) -> Pattern:
-        """The cheapest pattern of a size; `value[size]` must be below `NEVER`."""
+    def pattern(self, size: int, behind: int | None = None) -> Pattern:
+        """The cheapest pattern of a size, inside the stages in front of `behind` if that is given.
+
+        Its price `closed[behind, size]` must be below `NEVER`.
+        """
         found: list[Segment] = []
-        j = self.pipeline.stages
+        j = self.pipeline.stages if behind is None else behind
         while size:
             value = self.closed[j, size]
             if self.closed[j - 1, size] == value:
@@ -79,6 +84,14 @@ class Contents:
             else:
                 j, size = self._detour(j, size, found)
         return tuple(sorted(found))
+
+    def shorter(self, size: int) -> Iterator[Pattern]:
+        """The cheapest pattern of a size, and those inside ever fewer stages from the first on."""
+        price = NEVER
+        for j in range(self.pipeline.stages + 1):
+            if self.closed[j, size] < price:
+                price = self.closed[j, size]
+                yield self.pattern(size, j)
 
     def _window(self, j: int, size: int) -> tuple[int, int]:
         """A last window (its first stage, its size) that explains `closed[j, size]`, or (-1, 0)."""

@@ -1,36 +1,53 @@
 """Whole numbers of patterns: the programme of `column_generation` over a given list of columns.
 
 Sets
-    k classes of domains, patterns of each class, places p, arcs of each place.
+    k classes of domains, patterns of each class, places p, arcs of each place; and for the copies
+    laid out one by one: segment types g, copies d, stages p.
 Data
-    q[k] domains of class k, uses of every pair by patterns and arcs, costs of patterns, D copies.
+    q[k] domains of class k, uses of every pair by patterns and arcs, costs of patterns, D copies,
+    heights h[g, p], slices C[p].
 Variables
-    taken[k, pattern] in 0..q[k], arc[p, arc] in 0..D.
+    taken[k, pattern] in 0..q[k], arc[p, arc] in 0..D, laid[g, d] segments of type g in copy d.
 Subject to
     classes[k]        sum of taken over the patterns of k  =  q[k]
     flow[p, part]     arcs into a partition of stage p  =  arcs out of it; D copies start
     coupling[p,a,b]   uses of the pair by the patterns  =  uses of it by the arcs
     window            low <= cost <= high
+  and if the copies are laid out
+    used[g]           sum of laid over the copies  =  segments of the type in the patterns taken
+    filled[p,d]       sum of h[g, p] laid[g, d]    =  C[p]
 Minimise
     constant + cost of the patterns
 
 Over the columns of the linear programme its optimum is a plan's cost if the patterns can be
-assembled. Over *all* columns that a plan below `high` may use, it is a bound: see `gap`.
+assembled, which they can if the copies are laid out. Over *all* columns that a plan below `high`
+may use (see `gap`) it is a bound.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models.units.branch_and_cut import searched
 from planner_models.units.copies import Arcs, copy_arcs
-from planner_models.units.heights import Ints, Pattern, Pipeline, pattern_cost, pattern_pairs
+from planner_models.units.heights import (
+    Ints,
+    Pattern,
+    Pipeline,
+    Segment,
+    pattern_cost,
+    pattern_pairs,
+)
 from planner_models.units.programme import Domains
 
-EFFORT = 20.0
-"""Deterministic seconds that one model gets."""
+SHORT, LONG = 1.0, 4.0
+"""Deterministic seconds of CP-SAT before and after it is given a hint."""
+
+PATIENCE = 15.0
+"""Seconds of the search for a hint."""
 
 Terms = list[tuple[cp_model.IntVar, int]]
 
@@ -56,7 +73,9 @@ class IntegerMaster:
     Args:
         pipeline: units and what cutting them costs.
         domains: where they go.
-        patterns: columns of each class; those with equal uses and cost are taken once.
+        patterns: columns of each class; unless the copies are laid out, those with equal uses and
+            cost are taken once.
+        laid: whether to lay out the copies one by one.
         low, high: the cost looked for.
     """
 
@@ -67,36 +86,40 @@ class IntegerMaster:
         patterns: list[list[Pattern]],
         *,
         low: int,
-        high: int | None = None,
+        high: int,
+        laid: bool = False,
     ) -> None:
         self.pipeline, self.domains, self.low, self.high = pipeline, domains, low, high
         self.model = cp_model.CpModel()
         self.coupled: dict[tuple[int, int, int], Terms] = defaultdict(list)
+        self.used: dict[Segment, Terms] = defaultdict(list)
         self.paid: Terms = []
-        self.taken = [self._patterns(k, found) for k, found in enumerate(patterns)]
+        self.taken = [self._patterns(k, found, laid=laid) for k, found in enumerate(patterns)]
         self._arcs(copy_arcs(pipeline))
         for pair, terms in self.coupled.items():
             self._equal(terms, 0, f"coupling{list(pair)}")
-        cost = pipeline.constant + _linear(self.paid)
-        most = pipeline.constant + sum(abs(c) * pipeline.total for _, c in self.paid)
-        self.model.add_linear_constraint(cost, low, most if high is None else high).with_name(
-            "window"
-        )
+        if laid:
+            self._copies()
+        cost = linear(self.paid)
+        limits = low - pipeline.constant, high - pipeline.constant
+        self.model.add_linear_constraint(cost, *limits).with_name("window")
         self.model.minimize(cost)
 
     def _equal(self, terms: Terms, value: int, name: str) -> None:
         """One equation."""
-        self.model.add(_linear(terms) == value).with_name(name)
+        self.model.add_linear_constraint(linear(terms), value, value).with_name(name)
 
-    def _patterns(self, k: int, patterns: list[Pattern]) -> dict[Pattern, cp_model.IntVar]:
+    def _patterns(
+        self, k: int, patterns: list[Pattern], *, laid: bool
+    ) -> dict[Pattern, cp_model.IntVar]:
         """Variables and uses of the patterns of one class."""
         taken: dict[Pattern, cp_model.IntVar] = {}
-        known = set()
+        known: set[object] = set()
         count = int(self.domains.count[k])
         for pattern in patterns:
             uses = pattern_pairs(self.pipeline, pattern)
             cost = pattern_cost(self.pipeline, pattern)
-            key = (cost, uses.tobytes())
+            key = pattern if laid else (cost, uses.tobytes())
             if key in known:
                 continue
             known.add(key)
@@ -104,6 +127,8 @@ class IntegerMaster:
             taken[pattern] = variable
             self.paid.append((variable, cost))
             self._use(variable, uses, 1)
+            for segment, times in Counter(pattern).items():
+                self.used[segment].append((variable, times))
         self._equal([(v, 1) for v in taken.values()], count, f"classes[{k}]")
         return taken
 
@@ -130,27 +155,85 @@ class IntegerMaster:
         for p, a, b in np.argwhere(uses).tolist():
             self.coupled[p, a, b].append((variable, sign * int(uses[p, a, b])))
 
+    def _copies(self) -> None:
+        """Lay the segments of the patterns taken into copies."""
+        laid = lay_out(self.model, self.pipeline, list(self.used))
+        for g, (segment, terms) in enumerate(self.used.items()):
+            self._equal([(v, -1) for v in laid[segment]] + terms, 0, f"used[{g}]")
+
     def solve(self, deadline: float | None = None) -> Choice:
         """The cheapest choice, with what is proven when time is up."""
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.max_deterministic_time = EFFORT
-        if deadline is not None:
-            solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
-        status = solver.solve(self.model)
-        if status == cp_model.INFEASIBLE:
-            nothing = self.low if self.high is None else self.high + 1
-            return Choice(nothing, None, ())
-        proven = max(self.low, round(solver.best_objective_bound))
-        if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+        answer, values = solved(self.model, self.low - self.pipeline.constant, deadline)
+        if answer == cp_model.INFEASIBLE:
+            return Choice(self.high + 1, None, ())
+        if values is None:
             return Choice(self.low, None, ())
+        cost = self.pipeline.constant + sum(c * int(values[v.index]) for v, c in self.paid)
         patterns = tuple(
-            tuple(p for p, v in taken.items() for _ in range(solver.value(v)))
+            tuple(p for p, v in taken.items() for _ in range(values[v.index]))
             for taken in self.taken
         )
-        return Choice(proven, round(solver.objective_value), patterns)
+        return Choice(cost if answer == cp_model.OPTIMAL else self.low, cost, patterns)
 
 
-def _linear(terms: Terms) -> cp_model.LinearExprT:
+def lay_out(
+    model: cp_model.CpModel, pipeline: Pipeline, segments: list[Segment]
+) -> dict[Segment, list[cp_model.IntVar]]:
+    """Variables of the segments in each copy, which fill every stage of it."""
+    D = pipeline.copies
+    laid: dict[Segment, list[cp_model.IntVar]] = {}
+    for g, (first, heights) in enumerate(segments):
+        most = min(int(pipeline.slices[p]) // h for p, h in enumerate(heights, first))
+        laid[first, heights] = [model.new_int_var(0, most, f"laid[{g},{d}]") for d in range(D)]
+    for p, slices in enumerate(pipeline.slices.tolist()):
+        here = [(s, s[1][p - s[0]]) for s in segments if 0 <= p - s[0] < len(s[1])]
+        for d in range(D):
+            filled = linear([(laid[s][d], h) for s, h in here])
+            model.add_linear_constraint(filled, slices, slices).with_name(f"filled[{p},{d}]")
+    return laid
+
+
+def solved(
+    model: cp_model.CpModel, low: int, deadline: float | None
+) -> tuple[cp_model.CpSolverStatus, Ints | None]:
+    """CP-SAT's answer and its best values; where it has none soon, branch and cut gives it a hint.
+
+    Args:
+        model: with an objective that is never below `low`.
+        low: that bound, which needs no proof when it is met.
+        deadline: `time.monotonic()` at which to stop.
+    """
+    status, values = _proven(model, SHORT, deadline)
+    if status in {cp_model.OPTIMAL, cp_model.INFEASIBLE}:
+        return status, values
+    left = PATIENCE if deadline is None else min(PATIENCE, deadline - monotonic())
+    hint = searched(model, left) if left > 0 else None
+    if hint is None:
+        return status, values
+    objective = model.proto.objective
+    if int(hint[list(objective.vars)] @ np.array(objective.coeffs)) == low:
+        return cp_model.OPTIMAL, hint
+    for index, value in enumerate(hint.tolist()):
+        model.add_hint(model.get_int_var_from_proto_index(index), value)
+    status, values = _proven(model, LONG, deadline)
+    return (cp_model.FEASIBLE, hint) if values is None else (status, values)
+
+
+def _proven(
+    model: cp_model.CpModel, effort: float, deadline: float | None
+) -> tuple[cp_model.CpSolverStatus, Ints | None]:
+    """CP-SAT's answer within some deterministic seconds."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = effort
+    if deadline is not None:
+        solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
+    status = solver.solve(model)
+    if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+        return status, None
+    return status, np.array(solver.response_proto.solution, np.int64)
+
+
+def linear(terms: Terms) -> cp_model.LinearExprT:
     """Sum of coefficient times variable."""
     return cp_model.LinearExpr.weighted_sum([v for v, _ in terms], [c for _, c in terms])

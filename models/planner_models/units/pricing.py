@@ -37,7 +37,7 @@ def add_up(left: Ints, right: Ints) -> Ints:
     n = right.shape[-1]
     shape = (*np.broadcast_shapes(left.shape[:-1], right.shape[:-1]), n)
     total = np.full(shape, NEVER)
-    for s in range(min(left.shape[-1], n)):
+    for s in np.flatnonzero((left < NEVER).reshape(-1, left.shape[-1]).any(0))[:n].tolist():
         np.minimum(total[..., s:], left[..., s, None] + right[..., : n - s], out=total[..., s:])
     return capped(total)
 

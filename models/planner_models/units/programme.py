@@ -11,6 +11,9 @@ from planner_models.units.heights import Ints, Pattern, Pipeline, pattern_cost, 
 SCALE = 720_720
 """Price units in one unit of cost: prices that are fractions up to sixteenths are met exactly."""
 
+FALLBACKS = ("use_preprocessing:false", "use_dual_simplex:true", "use_scaling:false")
+"""Parameters of GLOP for programmes that it gives up on."""
+
 
 @dataclass(frozen=True, eq=False)
 class Domains:
@@ -137,8 +140,8 @@ class Programme:
             self.coupling[row].SetCoefficient(z, float(uses[row]))
 
     def solve(self) -> Solution | None:
-        """An optimum, None if the solver reports trouble."""
-        if self.solver.Solve() != pywraplp.Solver.OPTIMAL:
+        """An optimum, None if the solver reports trouble whatever is tried."""
+        if self.solver.Solve() != pywraplp.Solver.OPTIMAL and not self._solved_otherwise():
             return None
         duals = np.array([row.dual_value() for row in self.coupling])
         return Solution(
@@ -146,6 +149,14 @@ class Programme:
             np.rint(SCALE * duals).astype(np.int64),
             any(slack.solution_value() > 1e-7 for slack in self.slacks),
         )
+
+    def _solved_otherwise(self) -> bool:
+        """Solve in other ways, which helps where the usual one ends abnormally."""
+        for parameters in FALLBACKS:
+            self.solver.SetSolverSpecificParametersAsString(parameters)
+            if self.solver.Solve() == pywraplp.Solver.OPTIMAL:
+                return True
+        return False
 
     def raise_penalty(self) -> None:
         """Make slack four times dearer."""

@@ -1,13 +1,22 @@
 """Units bounded and placed: column generation, whole numbers of its patterns, the gap between."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import monotonic
 
+from planner_models.units.assembly import laid_out
 from planner_models.units.column_generation import Columns, generate
 from planner_models.units.gap import survivors
-from planner_models.units.heights import Pattern, Pipeline, mirrored
+from planner_models.units.heights import (
+    Pattern,
+    Pipeline,
+    mirrored,
+    pattern_cost,
+    pattern_pairs,
+)
 from planner_models.units.integer_master import Choice, IntegerMaster
-from planner_models.units.programme import Domains
+from planner_models.units.programme import SCALE, Domains
 
 
 @dataclass(frozen=True)
@@ -16,7 +25,7 @@ class Whole:
 
     Attributes:
         proven: none costs less.
-        choice: the cheapest patterns found.
+        choice: the cheapest patterns found that can be assembled.
         proof: "linear" if column generation alone proves it, "integer" if patterns inside the gap
             were looked through as well.
     """
@@ -40,42 +49,88 @@ def whole_bound(
     columns = generate(pipeline, domains, target=target, deadline=deadline)
     if not columns.possible:
         return None
-    proven = columns.rounded
-    if target is not None and proven >= target:
-        return Whole(proven, Choice(proven, None, ()), "linear")
-    known = [_with_mirrors(pipeline, found) for found in columns.patterns]
-    choice = IntegerMaster(pipeline, domains, known, low=proven).solve(deadline)
-    if not columns.converged:
-        return Whole(proven, choice, "linear")
-    return _searched(pipeline, domains, columns, choice, target, deadline)
+    if target is not None and columns.rounded >= target:
+        return Whole(columns.rounded, Choice(columns.rounded, None, ()), "linear")
+    return Search(pipeline, domains, columns, deadline).run(target)
 
 
-def _searched(
-    pipeline: Pipeline,
-    domains: Domains,
-    columns: Columns,
-    choice: Choice,
-    target: int | None,
-    deadline: float | None,
-) -> Whole:
-    """The gap between the linear bound and the choice (or the target), looked through from below.
+class Search:
+    """Plans of the columns of the linear programme, and of all that a better plan may use."""
 
-    Each step asks for plans up to a cost twice as far above the linear bound as the step before,
-    and either finds the cheapest of them or proves that there is none.
-    """
-    proven, proof, width = columns.rounded, "linear", 1
-    beaten = min((c for c in (target, choice.cost) if c is not None), default=pipeline.worst)
-    while proven < beaten and (deadline is None or monotonic() < deadline):
-        high = min(columns.rounded + width - 1, beaten - 1)
-        inside = survivors(pipeline, domains, columns, high)
-        master = IntegerMaster(pipeline, domains, inside.patterns, low=proven, high=high)
-        found = master.solve(deadline)
-        if found.cost is not None:
-            choice, beaten = found, found.cost
-        if not inside.complete or found.proven <= proven:
-            break
-        proven, proof, width = found.proven, "integer", 2 * width
-    return Whole(proven, choice, proof)
+    def __init__(
+        self, pipeline: Pipeline, domains: Domains, columns: Columns, deadline: float | None
+    ) -> None:
+        self.pipeline, self.domains, self.columns = pipeline, domains, columns
+        self.deadline = deadline
+
+    def run(self, target: int | None) -> Whole:
+        """First the columns at hand, the cheap ones and then all; then the gap, from below.
+
+        Each step into the gap asks for plans up to a cost twice as far above the linear bound as
+        the step before, and either finds the cheapest of them or proves that there is none.
+        """
+        low = self.columns.rounded
+        choice = self._known(low + 1 + abs(low) // 50)
+        if choice.cost is None:
+            choice = self._known(None)
+        proven, proof, width = low, "linear", 1
+        beaten = min(c for c in (target, choice.cost, self.pipeline.worst) if c is not None)
+        while self.columns.converged and proven < beaten and not self._late():
+            high = min(low + width - 1, beaten - 1)
+            inside = survivors(self.pipeline, self.domains, self.columns, high)
+            found = Choice(proven, None, ())
+            if inside.complete:
+                found = self._best(inside.patterns, proven, high)
+                proven, proof, width = found.proven, "integer", 2 * width
+            if found.cost is None and choice.cost is None:
+                both = zip(inside.patterns, self.columns.patterns, strict=True)
+                mixed = [list(dict.fromkeys(listed + known)) for listed, known in both]
+                found = self._best(mixed, proven, beaten - 1)
+            if found.cost is not None:
+                choice, beaten = found, found.cost
+            if not inside.complete or proven <= high:
+                break
+        return Whole(min(proven, beaten), choice, proof)
+
+    def _late(self) -> bool:
+        return self.deadline is not None and monotonic() > self.deadline
+
+    def _known(self, high: int | None) -> Choice:
+        """The cheapest plan of the columns at hand, or of those that one up to `high` may use."""
+        patterns = [_with_mirrors(self.pipeline, found) for found in self.columns.patterns]
+        if high is not None:
+            slack = SCALE * high - self.columns.bound
+            patterns = [self._within(found, slack) for found in patterns]
+        return self._best(patterns, self.columns.rounded, self.pipeline.worst)
+
+    def _within(self, patterns: list[Pattern], slack: int) -> list[Pattern]:
+        """Patterns whose price is within some slack of the cheapest one's."""
+        prices = [
+            SCALE * pattern_cost(self.pipeline, p)
+            - int((self.columns.prices * pattern_pairs(self.pipeline, p)).sum())
+            for p in patterns
+        ]
+        most = min(prices, default=0) + slack
+        return [p for p, price in zip(patterns, prices, strict=True) if price <= most]
+
+    def _best(self, patterns: list[list[Pattern]], low: int, high: int) -> Choice:
+        """The cheapest plan of some columns: in any copies first, copy by copy if that is none."""
+        if not all(patterns):
+            return Choice(high + 1, None, ())
+        for laid in (False, True):
+            master = IntegerMaster(
+                self.pipeline, self.domains, patterns, low=low, high=high, laid=laid
+            )
+            choice = master.solve(self.deadline)
+            if choice.cost is None or laid or self._can_be_laid(choice.patterns):
+                break
+            low = max(low, choice.proven)
+        return choice
+
+    def _can_be_laid(self, patterns: Iterable[tuple[Pattern, ...]]) -> bool:
+        """Whether the segments of all domains fill the copies."""
+        count = Counter(s for found in patterns for pattern in found for s in pattern)
+        return laid_out(self.pipeline, count, self.deadline) is not None
 
 
 def _with_mirrors(pipeline: Pipeline, patterns: list[Pattern]) -> list[Pattern]:
