@@ -92,8 +92,7 @@ def _plain(problem: Problem, grid: Grid) -> Iterator[tuple[str, Ints]]:
     """Layouts nobody optimised, in the problem's own numbering."""
     machines = problem.cluster.machines
     for name, order in MEGATRON.items():
-        job = problem.job.model_copy(update={"order": order})
-        other = Grid.of(problem.model_copy(update={"job": job}))
+        other = Grid.of(_varied(problem, job=problem.job.model_copy(update={"order": order})))
         placement = np.empty(grid.world, np.int64)
         placement[grid.canonical] = megatron_order(machines, grid.world)[other.canonical]
         yield name, placement
@@ -102,12 +101,18 @@ def _plain(problem: Problem, grid: Grid) -> Iterator[tuple[str, Ints]]:
     yield "best axis order", placement
 
 
+def _varied(problem: Problem, **parts: object) -> Problem:
+    """The problem with parts replaced; not a copy, which would keep what was derived from them."""
+    same = {key: getattr(problem, key) for key in ("cluster", "job", "objective", "constraints")}
+    return Problem.model_validate({**same, **parts})
+
+
 def _contiguous(problem: Problem, grid: Grid, limits: dict[str, Any]) -> Layout:
     """The best plan in which every host holds consecutive ranks, all that torchrun can express."""
     name = "best node-contiguous"
     constraints = problem.constraints.model_copy(update={"launch": "node-contiguous"})
     try:
-        plan = solve(problem.model_copy(update={"constraints": constraints}), **limits)
+        plan = solve(_varied(problem, constraints=constraints), **limits)
     except (Infeasible, NoPlan) as error:
         return Layout(name, None, str(error), None, None, None)
     return _layout(problem, grid, name, plan.placement)

@@ -43,16 +43,11 @@ def read_layout(path: str | Path, problem: Problem) -> Ints:
     Raises:
         InputError: not a layout, hosts or GPUs the machines do not have, or too few ranks.
     """
-    name = source_name(path)
-    text = read_text(path)
-    try:
-        return parse_layout(text, problem)
-    except InputError as error:
-        raise error.within(name) from None
+    return parse_layout(read_text(path), problem, source_name(path))
 
 
-def parse_layout(text: str, problem: Problem) -> Ints:
-    r"""Placement of a layout file's text; see the table above.
+def parse_layout(text: str, problem: Problem, source: str = "layout") -> Ints:
+    r"""Placement of a layout file's text; see the table above. Errors name `source`.
 
     Example:
         >>> problem = Problem.model_validate({"cluster": {"nodes": "a,b", "gpus_per_node": 2},
@@ -61,13 +56,19 @@ def parse_layout(text: str, problem: Problem) -> Ints:
         [2, 3, 0, 1]
     """
     machines = problem.cluster.machines
-    if text.lstrip()[:1] in ("{", "["):
-        seats = _json_seats(parse_json(text, ""))
-    else:
-        lines = [(i, bare) for i, line in enumerate(text.splitlines(), 1) if (bare := _bare(line))]
-        ranked = any(line.startswith("rank ") for _, line in lines)
-        seats = _rankfile_seats(lines) if ranked else _hostfile_seats(lines, machines)
-    return _placement(seats, problem.world_size, machines)
+    is_json = text.lstrip()[:1] in ("{", "[")
+    data = parse_json(text, source) if is_json else None
+    try:
+        seats = _json_seats(data) if is_json else _line_seats(text, machines)
+        return _placement(seats, problem.world_size, machines)
+    except InputError as error:
+        raise error.within(source) from None
+
+
+def _line_seats(text: str, machines: Machines) -> list[Seat]:
+    lines = [(i, bare) for i, line in enumerate(text.splitlines(), 1) if (bare := _bare(line))]
+    ranked = any(line.startswith("rank ") for _, line in lines)
+    return _rankfile_seats(lines) if ranked else _hostfile_seats(lines, machines)
 
 
 def _bare(line: str) -> str:
@@ -154,6 +155,10 @@ def _usable_per_node(machines: Machines) -> list[int]:
 
 def _placement(seats: list[Seat], world: int, machines: Machines) -> Ints:
     """Devices of the first `world` seats; later ones, such as spare slots, stay free."""
+    for host, _, where in seats:
+        if host not in machines.node_index:
+            remedy = did_you_mean(host, machines.hosts)
+            raise InputError(Complaint(where, "unknown node", repr(host), remedy=remedy))
     if len(seats) < world:
         got = f"{len(seats)} ranks"
         raise InputError(Complaint("", "too few ranks", got, f"{world} of the problem's job"))
@@ -162,10 +167,7 @@ def _placement(seats: list[Seat], world: int, machines: Machines) -> Ints:
     online = np.split(machines.usable, np.searchsorted(machines.usable, first[1:]))
     out = np.empty(world, np.int64)
     for rank, (host, gpu, where) in enumerate(seats[:world]):
-        node = machines.node_index.get(host)
-        if node is None:
-            remedy = did_you_mean(host, machines.hosts)
-            raise InputError(Complaint(where, "unknown node", repr(host), remedy=remedy))
+        node = machines.node_index[host]
         if gpu is None:
             out[rank] = _next_free(online[node], taken[host], host, rank, where)
             taken[host] += 1
