@@ -49,6 +49,11 @@ class Chain:
         run(self._tables, self._state, u, proposals, self._tally, self._heat, self._best)
 
     @property
+    def cost(self) -> int:
+        """Cost of the present placement, penalties included."""
+        return int(self._tally[interpreted.COST])
+
+    @property
     def least(self) -> int:
         """Least cost seen since `begin`, penalties included."""
         return int(self._tally[interpreted.BEST])

@@ -239,11 +239,12 @@ def fill(
     taken = 0
     for j in range(size):
         seat = t.seat[first + (turn + j) % size]
-        if s.mark[seat] != clock:
+        if taken < need and abs(s.mark[seat]) != clock:
             end = piece_at(t, s, kind, level, seat, s.right, taken)
+            seen = clock if end <= need else -clock  # too large now is too large later
+            for i in range(taken, end):
+                s.mark[s.right[i]] = seen
             if end <= need:
-                for i in range(taken, end):
-                    s.mark[s.right[i]] = clock
                 taken = end
     for j in range(size):
         seat = t.seat[first + (turn + j) % size]
@@ -256,12 +257,13 @@ def fill(
 def propose(t: Tables, s: State, clock: int, u: Row, r: int) -> int:
     """Write a proposal's transpositions into `left` and `right`; how many, 0 for none."""
     move = u[r]
+    blocks = t.kinds - t.pieces
     if move < 0.30:
         return any_two(t, s, u, r + 2)
     if move < 0.55 or t.kinds == 0:
         return to_partner(t, s, u, r + 2)
-    if move >= 0.93 or t.pieces == 0:
-        return trade(t, s, t.pieces + int(u[r + 1] * (t.kinds - t.pieces)), u, r + 2)
+    if blocks > 0 and (move >= 0.93 or t.pieces == 0):
+        return trade(t, s, t.pieces + int(u[r + 1] * blocks), u, r + 2)
     kind = int(u[r + 1] * t.pieces)
     if move < 0.65:
         return lanes(t, s, kind, u, r + 2)
@@ -297,7 +299,7 @@ def run(t: Tables, s: State, u: Row, proposals: int, tally: Row, heat: Row, best
         if delta > 0 and u[i * DRAWS + DRAWS - 1] >= exp(-delta / temperature):
             carry_out(t, s, n)
             continue
-        if ahead and delta > 0:  # the state before this proposal was the best so far
+        if ahead and delta >= 0:  # the state before this proposal was the best so far
             ahead = False
             keep(t, s, best, n)
         cost += delta

@@ -29,7 +29,7 @@ class Schedule:
 
     proposals: int | None = None
     runs: int | None = 1
-    hot: float = 3.0
+    hot: float = 1.0
     cold: float = 0.3
 
     def lengths(self, task: Task) -> Iterator[int]:

@@ -59,10 +59,10 @@ class State(NamedTuple):
     fixed: Row  # [seats] 1 where a frozen slot sits
     left: Row  # [seats] seats of a proposal's transpositions ...
     right: Row  # [seats] ... and the seats they trade with
-    mark: Row  # [seats] last proposal that took this seat
+    mark: Row  # [seats] last proposal that took this seat; negative: that left it
 
 
-WIDE = frozenset({"weight", "level_weight", "link_weight"})  # 64 bits; all else fits 32
+WIDE = frozenset({"weight", "level_weight", "link_weight", "mark"})  # 64 bits; all else fits 32
 
 
 def penalty(task: Task) -> int:
@@ -210,7 +210,7 @@ def seated(task: Task, t: Tables, place: Ints) -> State:
         size = int(t.domains[l]) * t.groups
         counts = np.bincount(cell, minlength=size)
         count[t.counts_at[l] : t.counts_at[l] + size] = counts
-        touched[l] = (counts.reshape(t.groups, -1) > 0).sum(axis=1)
+        touched[l] = (counts.reshape(t.groups, int(t.domains[l])) > 0).sum(axis=1)
     idle = np.zeros(t.seats, dtype=np.int64)
     fixed = idle.copy()
     fixed[sits[task.frozen]] = 1
@@ -226,7 +226,7 @@ def penalised_cost(t: Tables, s: State) -> int:
     total = 0
     for l in range(t.levels):
         at = int(t.counts_at[l])
-        count = s.count[at : at + int(t.domains[l]) * t.groups].reshape(t.groups, -1)
+        count = s.count[at : at + int(t.domains[l]) * t.groups].reshape(t.groups, int(t.domains[l]))
         links = touched[l * t.groups : (l + 1) * t.groups].copy()
         links[links == 1] = 0
         cut = (size * size - (count * count).sum(axis=1)) // 2

@@ -15,8 +15,14 @@ from planner_models.job import Job, ModuleShape, Weights
 class Structure(NamedTuple):
     """What a job contributes to a `Task`: links, and the bundles that moves know.
 
-    `pieces` holds the TP groups and, with experts, their etp * ep blocks; `blocks` the (stage,
-    copy) blocks.
+    Attributes:
+        families: groups that pay, one family a kind.
+        pairs: pair links of all kinds.
+        pieces: bundles that are cut and mended, finest first: TP groups, experts' etp * ep blocks,
+            (stage, copy) blocks, whole copies. Kinds with one slot a bundle, or equal to a finer
+            kind, are left out.
+        blocks: bundles that trade places whole: the (stage, copy) blocks, or copies where a block
+            is a single slot.
     """
 
     families: tuple[Family, ...]
@@ -48,11 +54,32 @@ def structure(job: Job, weights: Weights) -> Structure:
         for kind, weight in kinds.items()
         if weight and (_joined(job, kind) >= 0).any()
     )
-    pieces = [_joined(job, "tp")]
-    experts = _joined(job, "experts")
-    if (experts >= 0).any():
-        pieces.append(experts)
-    return Structure(families, _pairs(job, weights), tuple(pieces), (_joined(job, "block"),))
+    pieces: list[Ints] = []
+    for kind in ("tp", "experts", "block"):
+        bundles = _joined(job, kind)
+        if _binds(bundles) and not any(_alike(bundles, finer) for finer in pieces):
+            pieces.append(bundles)
+    block, copy = _joined(job, "block"), _copies(job)
+    blocks = (block if _binds(block) else copy,)
+    return Structure(families, _pairs(job, weights), (*pieces, copy), blocks)
+
+
+def _binds(bundles: Ints) -> bool:
+    """Whether any bundle has two slots."""
+    return bool((np.bincount(bundles[bundles >= 0]) > 1).any())
+
+
+def _alike(one: Ints, other: Ints) -> bool:
+    """Whether two kinds bundle the same slots."""
+    both = np.unique(np.stack([one, other]), axis=1).shape[1]
+    return bool(both == np.unique(one).size == np.unique(other).size)
+
+
+def _copies(job: Job) -> Ints:
+    """[world] the dp copy of each slot, encoder and decoder together."""
+    return np.concatenate(
+        [np.arange(m.tp * m.cp * m.pp * job.dp) // (m.tp * m.cp) % job.dp for m in job.modules]
+    )
 
 
 def _joined(job: Job, kind: str) -> Ints:
