@@ -1,0 +1,16 @@
+"""What a launcher's order string can reach: Megatron's order, and the best of all axis orders."""
+
+from benchmarks.peers.task import Limits, Task
+from planner import baseline
+from planner.grid import Ints
+from planner.plan import megatron_order as laid_in_order
+
+
+def megatron_order(task: Task, _: Limits) -> Ints:
+    """Trainer rank r on the r-th usable GPU."""
+    return laid_in_order(task.machines, task.grid.world)
+
+
+def best_axis_order(task: Task, _: Limits) -> Ints:
+    """The cheapest order of the axes, fastest to slowest, on the nodes as given."""
+    return baseline.best_axis_order(task.grid, task.machines, task.kinds, task.levels)[1]
