@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.inventory.lines import numbered
@@ -65,6 +65,9 @@ def parse(text: str, source: str) -> Inventory:
     net = _Net()
     notes: list[Note] = []
     _read(text, source, net, notes)
+    if not net.switches:
+        remedy = "run ibnetdiscover where it can see the fabric"
+        raise refuse(source, "no switch in the file", remedy=remedy)
     hosts, where = _hosts(net, source, notes)
     if not hosts:
         raise refuse(source, "no host on any switch", expected="descriptions like 'node01 mlx5_0'")
@@ -72,6 +75,7 @@ def parse(text: str, source: str) -> Inventory:
         host: Counter(switch for adapter in adapters for switch in net.cables.get(adapter, ()))
         for host, adapters in hosts.items()
     }
+    notes += _fewer_cables(leaves_of, where)
     first = _rails(leaves_of.values(), net)
     leaf_of = _leaves(leaves_of, first, net, notes)
     levels, joined = levels_of(_fabric(leaf_of, first, net, source))
@@ -155,6 +159,21 @@ def _hosts(
         text = f"adapters that name no host, left out ({len(nameless)}): {some}"
         notes.append(Note(source, text))
     return dict(hosts), where
+
+
+def _fewer_cables(
+    leaves_of: Mapping[str, Counter[str]], where: Mapping[str, str]
+) -> Iterator[Note]:
+    """Yield a note on hosts that may be no GPU machines: managers and gateways have few cables."""
+    cables = {host: sum(leaves.values()) for host, leaves in leaves_of.items()}
+    usual = Counter(cables.values()).most_common(1)[0][0]
+    fewer = [host for host, count in cables.items() if count < usual]
+    if fewer:
+        names = shorten(", ".join(f"{host} {cables[host]}" for host in fewer), 300)
+        text = (
+            f"hosts with fewer cables than the usual {usual}: {names}; --nodes can leave them out"
+        )
+        yield Note(where[fewer[0]], text)
 
 
 def _leaves(

@@ -118,9 +118,21 @@ def test_localhost_is_no_host():
     assert "H-localhost0 'localhost mlx5_0' (net:3)" in notes(found)[0]
 
 
+def test_hosts_with_few_cables_are_pointed_out():
+    found = read(leaf(1, "a b ufm", rail=1) + leaf(2, "a b", rail=2))
+    assert names(found) == "a b ufm"
+    assert "net:4: hosts with fewer cables than the usual 2: ufm 1; --nodes can leave them out" in (
+        notes(found)
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            'Ca\t1 "H-a"\t# "a HCA-1"\n',
+            "net: no switch in the file; run ibnetdiscover where it can see the fabric",
+        ),
         (
             switch("1", "sw"),
             "net: no host on any switch; expected descriptions like 'node01 mlx5_0'",
