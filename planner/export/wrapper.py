@@ -24,12 +24,11 @@ class Launcher(NamedTuple):
 TORCHRUN = Launcher("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE")
 OPENMPI = Launcher("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")
 HYDRA = Launcher("PMI_RANK", "PMI_RANK", "PMI_SIZE")
-PALS = Launcher("PALS_RANKID", "PALS_RANKID", "PALS_SIZE")
 FLUX = Launcher("FLUX_TASK_RANK", "FLUX_TASK_RANK", "FLUX_JOB_SIZE")
 SLURM = Launcher("SLURM_PROCID", "SLURM_PROCID", "SLURM_NTASKS")
 PLAIN = Launcher("RANK", "RANK", "WORLD_SIZE")
 
-ANY = (TORCHRUN, OPENMPI, HYDRA, PALS, FLUX, SLURM, PLAIN)
+ANY = (TORCHRUN, OPENMPI, HYDRA, FLUX, SLURM, PLAIN)
 """In the order they are looked for: what a batch job starts inherits the job's own SLURM_PROCID,
 and torchrun's processes that of the task that runs torchrun."""
 

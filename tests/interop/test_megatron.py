@@ -132,8 +132,16 @@ def encoders(request):
         "encoder_tensor_model_parallel_size": 2,
         "encoder_pipeline_model_parallel_size": 1,
     }
+    plain = plan_of(DECODERS["experts"])
+    cases.append((plain, "keywords", described(plain)["initialize_model_parallel"]))
     answers = ask([*cases, (plan_of(WRONG), "keywords", keywords)], request.param)
-    return dict(zip([*RIGHT, "wrong"], answers, strict=True))
+    return dict(zip([*RIGHT, "no encoder", "wrong"], answers, strict=True))
+
+
+def test_earlier_releases_number_a_job_without_encoder_as_the_current_one_does(encoders):
+    plan = plan_of(DECODERS["experts"])
+    for rank, found in encoders["no encoder"].items():
+        assert found == {family: planned(plan, family, rank) for family in plan.groups}, rank
 
 
 @pytest.mark.parametrize("name", RIGHT)

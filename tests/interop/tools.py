@@ -77,7 +77,17 @@ TOOLS = {
     "unshare": Tool("Debian package util-linux; needs root", _said_by("unshare", "--version")),
     **{
         name: Tool(EXTRA, _installed(name))
-        for name in ("torch", "megatron-core", "jax", "ray", "deepspeed", "kubeflow-trainer-api")
+        for name in (
+            "torch",
+            "megatron-core",
+            "jax",
+            "ray",
+            "deepspeed",
+            "kubeflow-trainer-api",
+            "distributed",
+            "loky",
+            "mpi4py",
+        )
     },
     **{
         f"megatron-core-{version}": Tool("pip install --target, apart", _apart(version))
