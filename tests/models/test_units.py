@@ -128,3 +128,10 @@ def test_domain_of_every_unit_lists_each_unit_once():
     placed = units.assemble(job, DEFAULT, units.bound(job, DEFAULT, leaves))
     assert placed.shape == (6, 6, 2)
     assert (np.bincount(placed.ravel(), minlength=6) * 8 <= leaves).all()
+
+
+def test_stages_of_many_slices_are_counted():
+    job = Job((ModuleShape(8, 16, 4),), dp=2)
+    found = units.bound(job, DEFAULT, [8 * 32] * 4)
+    # A leaf holds two stages of a copy: each pipeline is cut once, each plane in two.
+    assert (found.value, found.proof) == (8 * 32 * 10 + 4 * 8 * 2, "counted")

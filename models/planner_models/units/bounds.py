@@ -33,7 +33,8 @@ class UnitsBound:
         patterns: what each domain holds in the cheapest choice found, in the order of the
             capacities; empty if none was found or asked for.
         proof: "linear" if column generation alone proves `whole`, "integer" if patterns inside the
-            gap were looked through as well, "cut" if there is no `whole`.
+            gap were looked through as well, "counted" if stages have too many slices for either,
+            "cut" if there is no `whole`.
     """
 
     value: int

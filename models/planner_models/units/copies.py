@@ -15,6 +15,9 @@ import numpy as np
 
 from planner_models.units.heights import Ints, Pipeline
 
+MOST_SLICES = 8
+"""Slices of a stage up to which arcs are listed: 8,406 a place for 8, 50,000 and more beyond."""
+
 
 @dataclass(frozen=True, eq=False)
 class Arcs:

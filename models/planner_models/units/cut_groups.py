@@ -69,12 +69,18 @@ def _lane_by_lane(pipeline: Pipeline, T: int, capacities: Sequence[int], slots: 
     sizes = np.arange(min(max(capacities), units * T) + 1)
     a, r = sizes // T, sizes % T
     # The pipeline's costs are those of T lanes together, so these count in factor / T.
-    content = _shared_out((T - r) * f1[a] + r * f1[a + 1], capacities, slots)
+    content = shared_out((T - r) * f1[a] + r * f1[a + 1], capacities, slots)
     return -(-pipeline.factor * (content + T * pipeline.constant) // T)
 
 
-def _shared_out(cheapest: Ints, capacities: Sequence[int], slots: int) -> int:
-    """Least sum of f over the domains when they hold all slots."""
+def shared_out(cheapest: Ints, capacities: Sequence[int] | Ints, slots: int) -> int:
+    """Least sum of f over the domains when they hold all slots.
+
+    Args:
+        cheapest: f of every size, as far as one domain can matter.
+        capacities: of the domains.
+        slots: what they hold together.
+    """
     idle = sum(capacities) - slots
     total = np.zeros(1, np.int64)
     for capacity, count in zip(*np.unique(capacities, return_counts=True), strict=True):

@@ -5,8 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from time import monotonic
 
+import numpy as np
+
 from planner_models.units.assembly import laid_out
 from planner_models.units.column_generation import Columns, generate
+from planner_models.units.contents import Contents
+from planner_models.units.copies import MOST_SLICES
+from planner_models.units.cut_groups import shared_out
 from planner_models.units.gap import survivors
 from planner_models.units.heights import (
     Pattern,
@@ -27,7 +32,7 @@ class Whole:
         proven: none costs less.
         choice: the cheapest patterns found that can be assembled.
         proof: "linear" if column generation alone proves it, "integer" if patterns inside the gap
-            were looked through as well.
+            were looked through as well, "counted" if stages have too many slices for either.
     """
 
     proven: int
@@ -46,12 +51,22 @@ def whole_bound(
         target: a cost above which nothing needs to be proven.
         deadline: `time.monotonic()` at which to stop.
     """
+    if pipeline.most > MOST_SLICES:
+        return Whole(_counted(pipeline, domains), Choice(0, None, ()), "counted")
     columns = generate(pipeline, domains, target=target, deadline=deadline)
     if not columns.possible:
         return None
     if target is not None and columns.rounded >= target:
         return Whole(columns.rounded, Choice(columns.rounded, None, ()), "linear")
     return Search(pipeline, domains, columns, deadline).run(target)
+
+
+def _counted(pipeline: Pipeline, domains: Domains) -> int:
+    """The bound that only counts units: every domain the cheapest content of its size."""
+    most = min(int(domains.capacity[-1]), pipeline.total)
+    contents = Contents(pipeline, np.zeros_like(pipeline.credit), 1, most)
+    capacities = np.repeat(domains.capacity, domains.count)
+    return pipeline.constant + shared_out(contents.value, capacities, pipeline.total)
 
 
 class Search:
