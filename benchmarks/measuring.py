@@ -39,6 +39,7 @@ class Row:
         found_by: the search that found the placement.
         broken: hard constraints the placement breaks.
         note: why there is no placement.
+        failed: whether the run ended in an error, and is to be made again.
         seconds: wall time, the contender's libraries loaded within it.
         memory_mb: largest resident size of the process.
         revision: of the sources.
@@ -55,6 +56,7 @@ class Row:
     found_by: str = ""
     broken: str = ""
     note: str = ""
+    failed: bool = False
     seconds: float = 0.0
     memory_mb: float = 0.0
     revision: str = ""
@@ -138,7 +140,7 @@ def measure_apart(instance: str, contender: str, time_limit: float, threads: int
     except subprocess.TimeoutExpired:
         return Row(**empty | {"note": f"ended after {most:.0f} s", "seconds": most})
     if done.returncode:
-        return Row(**empty | {"note": f"failed with exit code {done.returncode}"})
+        return Row(**empty | {"note": f"failed: exit code {done.returncode}", "failed": True})
     return Row(**json.loads(done.stdout.splitlines()[-1]))
 
 

@@ -57,18 +57,15 @@ def _panel(axis: Any, course: Course) -> None:
     end = course.steps[-1][0]
     costs = [(max(t, _FIRST), cost) for t, cost, _ in course.steps if cost is not None]
     bounds = [(max(t, _FIRST), bound) for t, _, bound in course.steps if bound > 0]
-    for points, colour, label, above in (
-        (costs, ACCENT, "best plan", 1),
-        (bounds, INK, "proven bound", -1),
-    ):
+    for points, colour, label in ((costs, ACCENT, "best plan"), (bounds, INK, "proven bound")):
         axis.step(*zip(*points, strict=True), where="post", color=colour, linewidth=2)
         axis.annotate(
             label,
             (0, _settled(points)),
-            (4, 5 * above),
+            (4, -4),
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
-            verticalalignment="bottom" if above > 0 else "top",
+            verticalalignment="top",
             color=colour,
             fontsize=8,
         )

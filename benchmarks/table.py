@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.contenders import CONTENDERS, PEERS, PLANNER
 from benchmarks.instances import FAMILIES, INSTANCES
-from benchmarks.measuring import Row, fresh, measure_apart, revision
+from benchmarks.measuring import Row, fresh, measure_apart
 from benchmarks.records import append, latest, recorded
 from benchmarks.rendering import SECTIONS, render
 
@@ -38,20 +38,21 @@ class Protocol:
 def missing(protocol: Protocol, instances: list[str], contenders: list[str]) -> list[Row]:
     """Runs that are not recorded yet, as rows without a result."""
     known = latest(recorded(protocol.rows))
-    now = revision()
     todo = []
     for instance in instances:
         for contender in contenders:
             row = fresh(instance, contender, protocol.time_limit, 1)
             old = known.get((instance, contender))
-            stale = contender in protocol.again and old is not None and old.revision != now
-            same = old is not None and (old.problem, old.time_limit) == (
-                row.problem,
-                row.time_limit,
-            )
-            if not same or stale:
+            if old is None or _stale(protocol, row, old):
                 todo.append(row)
     return todo
+
+
+def _stale(protocol: Protocol, row: Row, old: Row) -> bool:
+    """Whether a recorded row does not answer what is asked now."""
+    again = row.contender in protocol.again and old.revision != row.revision
+    other = (old.problem, old.time_limit) != (row.problem, row.time_limit)
+    return again or other or old.failed
 
 
 def run(protocol: Protocol, instances: list[str], contenders: list[str]) -> Iterator[Row]:

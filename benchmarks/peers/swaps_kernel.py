@@ -37,8 +37,8 @@ def moved(
             if exchanged[g]:
                 here += group_weight[g] * (left - 1 - joined)
             else:
-                before = (left < size[g]) + (joined > 0)
-                after = (left > 1) + (joined + 1 < size[g])
+                before = int(left < size[g]) + int(joined > 0)
+                after = int(left > 1) + int(joined + 1 < size[g])
                 here += group_weight[g] * (after - before)
             counts[level, g, a] -= 1
             counts[level, g, b] += 1
