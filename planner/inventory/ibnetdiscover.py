@@ -170,10 +170,8 @@ def _fewer_cables(
     fewer = [host for host, count in cables.items() if count < usual]
     if fewer:
         names = shorten(", ".join(f"{host} {cables[host]}" for host in fewer), 300)
-        text = (
-            f"hosts with fewer cables than the usual {usual}: {names}; --nodes can leave them out"
-        )
-        yield Note(where[fewer[0]], text)
+        text = f"hosts with fewer cables than the usual {usual}: {names}"
+        yield Note(where[fewer[0]], f"{text}; --nodes can leave them out")
 
 
 def _leaves(
