@@ -85,11 +85,11 @@ def cheapest_runs(chain: Chain, capacities: Sequence[int]) -> Runs:
         ValueError: the slots do not fit.
 
     Example:
-        Two rings of two, domains of three and one: the second ring is cut.
+        Two rings of two, domains of three and one: one ring is cut.
 
         >>> rings = np.array([[0, 1], [2, 3]])
         >>> cheapest_runs(Chain(4, ((5, rings),), (), ()), [3, 1])
-        Runs(cost=10, runs=((3, 3), (1, 1)))
+        Runs(cost=10, runs=((1, 1), (3, 3)))
     """
     idle = sum(capacities) - chain.slots
     if idle < 0:

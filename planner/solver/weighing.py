@@ -39,7 +39,8 @@ def weigh(problem: Problem, grid: Grid, machines: Machines) -> Weighing:
     """Integer weights of a problem.
 
     Example:
-        >>> problem = Problem.model_validate({"cluster": {"nodes": 1, "node_weight": 0.5}})
+        >>> problem = Problem.model_validate({"cluster": {"nodes": 1, "node_weight": 0.5},
+        ...     "job": {"decoder": {"tp": 2}}})
         >>> w = weigh(problem, Grid.of(problem), problem.cluster.machines)
         >>> w.kinds["tp"] * w.levels[0] * w.unit
         Fraction(500, 1)

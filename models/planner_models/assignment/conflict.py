@@ -32,8 +32,18 @@ def conflict(
     is left out in turn and stays out if the rest is still infeasible. `limits` are for each step.
 
     Example:
+        A pair that must stay together on nodes of one:
+
+        >>> pair = np.array([[0, 1]])
+        >>> problem = Assignment(
+        ...     slots=2,
+        ...     levels=(Level(weight=1, domain=np.array([0, 1])),),
+        ...     usable=np.ones(2, dtype=bool),
+        ...     shapes=(pair,),
+        ...     within=(Within("within.tp", 0, pair),),
+        ... )
         >>> conflict(problem, Limits(seconds=5))
-        Conflict(labels=('constraints.within.tp', 'cluster offline'), minimal=True)
+        Conflict(labels=('within.tp',), minimal=True)
     """
     labels = _core(problem, limits, stop)
     if labels is None:
