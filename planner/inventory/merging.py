@@ -82,12 +82,20 @@ def _one(first: Node, second: Node) -> Node:
         )
     return replace(
         first,
-        where=first.where if second.gpus is None else second.where,
+        where=_teller(first, second).where,
         gpus=first.gpus if second.gpus is None else second.gpus,
         slots=second.slots if first.slots is None else first.slots,
         down=first.down or second.down,
         aside=first.aside or second.aside,
     )
+
+
+def _teller(first: Node, second: Node) -> Node:
+    """Return the one whose place is to be stated: it tells the state, else the GPUs."""
+    for node in (first, second):
+        if node.down or node.aside:
+            return node
+    return first if second.gpus is None else second
 
 
 def _inside(readings: Iterable[Reading]) -> Inside | None:

@@ -44,11 +44,11 @@ def test_a_fabric_and_the_inside_of_a_node():
 
 def test_states_and_gpus_join_a_fabric():
     found = merged(tree=TREE, nodes="NodeName=n[1-3] Gres=gpu:8\nNodeName=n4 State=DOWN\n")
-    assert [(n.name, n.gpus, n.down) for n in found.nodes] == [
-        ("n1", 8, None),
-        ("n2", 8, None),
-        ("n3", 8, None),
-        ("n4", 0, "DOWN"),
+    assert [(n.name, n.where, n.gpus, n.down) for n in found.nodes] == [
+        ("n1", "nodes:1", 8, None),
+        ("n2", "nodes:1", 8, None),
+        ("n3", "nodes:1", 8, None),
+        ("n4", "nodes:2", 0, "DOWN"),
     ]
 
 
