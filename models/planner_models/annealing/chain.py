@@ -7,7 +7,7 @@ import numpy as np
 
 from planner_models.annealing import kernel as interpreted
 from planner_models.annealing.problem import Ints, Task
-from planner_models.annealing.state import WIDE, Row, State, Tables, penalised_cost, seated
+from planner_models.annealing.state import WIDTH, Row, State, Tables, penalised_cost, seated
 
 Parts = TypeVar("Parts", Tables, State)
 
@@ -39,7 +39,14 @@ class Chain:
         self._state = self._cast(state)
         self._best = self._column(state.held, np.int32)
         self._tally = self._column([cost, cost, 0, 0], np.int64)
-        self._heat = self._column([hot, (cold / hot) ** (1 / max(proposals, 1))], np.float64)
+        self._heat = self._column([hot, 1.0], np.float64)
+        self._cold = cold
+        self.cool_in(proposals)
+
+    def cool_in(self, proposals: int) -> None:
+        """Change the pace: be cold after so many more proposals."""
+        heat = self._heat[interpreted.HEAT]
+        self._heat[interpreted.COOLING] = (self._cold / heat) ** (1 / max(proposals, 1))
 
     def advance(self, proposals: int) -> None:
         """Make some more proposals."""
@@ -81,7 +88,7 @@ class Chain:
         """Tables or a state in the form the kernel runs fastest on."""
         return parts._replace(
             **{
-                name: self._column(part, np.int64 if name in WIDE else np.int32)
+                name: self._column(part, WIDTH.get(name, np.int32))
                 for name, part in parts._asdict().items()
                 if not isinstance(part, int)
             }

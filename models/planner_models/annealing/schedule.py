@@ -49,8 +49,8 @@ class Stop:
 
     Attributes:
         target: a cost known to be a lower bound: reached is done.
-        deadline: a time of `time.monotonic()`; the last run is shortened to end at it.
-        asked: called about ten times a second; stop when it returns True.
+        deadline: a time of `time.monotonic()`; a run that would pass it cools faster.
+        asked: called some ten times a second or more; stop when it returns True.
     """
 
     target: int | None = None

@@ -20,7 +20,7 @@ from planner_models.annealing.problem import Ints, Task, broken, cost
 from planner_models.annealing.schedule import Schedule, Stop, Why
 from planner_models.annealing.state import tables
 
-LOOKS = {True: 1 << 16, False: 1 << 12}  # proposals between two looks, compiled or not: 20 to 80 ms
+LOOKS = {True: 1 << 14, False: 1 << 11}  # proposals between two looks, compiled or not: 5 to 50 ms
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,8 @@ class _Search:
         self.place, self.cost, self.broken = start, cost(task, start), broken(task, start)
         self.least: int | None = None  # cost with penalties, as chains count it
         self.proposals = self.accepted = self.runs = 0
+        self.look = LOOKS[False]
+        self.since, self.timed = 0.0, 0  # proposals of one worker since then
         self.why: Why | None = None
 
     def run(self, schedule: Schedule, seed: int, workers: int, *, compiled: bool) -> None:
@@ -111,24 +113,20 @@ class _Search:
         if self._stopped() or self.task.scale == (0, 0):
             return
         kernel = best_kernel() if compiled else interpreted
-        look = LOOKS[kernel is not interpreted]
         fixed = tables(self.task)
         streams = np.random.SeedSequence(seed).spawn(workers)
         chains = [Chain(self.task, fixed, kernel, np.random.default_rng(s)) for s in streams]
+        self.look = LOOKS[kernel is not interpreted]
         heat = schedule.range(self.task)
-        speed = 0.0  # proposals a second of one worker, once known
         with ThreadPoolExecutor(workers) as pool:
             for length in schedule.lengths(self.task):
-                began = monotonic()
-                fitting = self._fitting(length, speed, look)
                 for chain in chains:
-                    chain.begin(self.start, *heat, fitting)
+                    chain.begin(self.start, *heat, length)
                 self.runs += 1
-                self._cool(chains, pool, fitting, look)
+                self._cool(chains, pool, length)
                 self.accepted += sum(chain.accepted for chain in chains)
                 if self.why:
                     return
-                speed = fitting / max(monotonic() - began, 1e-9)
 
     def result(self) -> Result:
         """The best placement, recounted."""
@@ -142,24 +140,41 @@ class _Search:
             why=self.why or "proposals",
         )
 
-    def _fitting(self, length: int, speed: float, look: int) -> int:
-        """A run's length, cut to what the time left allows: a run cut short never gets cold."""
-        if self.stop.deadline is None or speed == 0.0:
-            return length
-        return min(length, max(look, int(speed * self.stop.seconds_left())))
-
-    def _cool(self, chains: list[Chain], pool: ThreadPoolExecutor, length: int, look: int) -> None:
+    def _cool(self, chains: list[Chain], pool: ThreadPoolExecutor, length: int) -> None:
         """One run: all chains side by side from look to look."""
-        for done in range(0, length, look):
-            step = min(look, length - done)
+        done, left = 0, self._fitting(length)
+        while left > 0:
+            for chain in chains if left < length - done else ():
+                chain.cool_in(left)
+            step = min(self.look, left)
             list(pool.map(Chain.advance, chains, repeat(step)))
-            self.proposals += step * len(chains)
+            done += step
+            self._count(step, len(chains))
             best = min(chains, key=lambda chain: chain.least)
             if self.least is None or best.least < self.least:
                 self.least = best.least
                 self._accept(best.best())
             if self._stopped():
                 return
+            left = self._fitting(length - done)
+
+    def _count(self, step: int, workers: int) -> None:
+        """Count a look's proposals; the pace leaves out the first, which loads the kernel."""
+        if self.proposals == 0:
+            self.since = monotonic()
+        else:
+            self.timed += step
+        self.proposals += step * workers
+
+    def _fitting(self, proposals: int) -> int:
+        """Proposals of a worker that the time left allows, at most those planned.
+
+        A run that the deadline cuts short would never get cold: its cooling has to end with it.
+        """
+        if self.stop.deadline is None or self.timed == 0 or proposals <= self.look:
+            return proposals
+        speed = self.timed / max(monotonic() - self.since, 1e-9)
+        return min(proposals, max(self.look, int(speed * self.stop.seconds_left())))
 
     def _accept(self, place: Ints) -> None:
         """A new incumbent."""

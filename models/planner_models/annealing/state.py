@@ -62,7 +62,16 @@ class State(NamedTuple):
     mark: Row  # [seats] last proposal that took this seat; negative: that left it
 
 
-WIDE = frozenset({"weight", "level_weight", "link_weight", "mark"})  # 64 bits; all else fits 32
+# Types of the arrays that do not fit, or do not need, 32 bits. Counts are most of the memory, and
+# a chain is as fast as the cache that holds them.
+WIDTH = {
+    "weight": np.int64,
+    "level_weight": np.int64,
+    "link_weight": np.int64,
+    "mark": np.int64,
+    "count": np.int16,
+}
+LARGEST_GROUP = 32_767
 
 
 def penalty(task: Task) -> int:
@@ -73,7 +82,11 @@ def penalty(task: Task) -> int:
 
 
 def tables(task: Task) -> Tables:
-    """The fixed tables of a task, as numpy arrays."""
+    """The fixed tables of a task, as numpy arrays.
+
+    Raises:
+        ValueError: a group has more than 32,767 members, too many for its counts.
+    """
     rings = [f for f in task.families if not f.all_to_all]
     crosses = [f for f in task.families if f.all_to_all]
     ring_of, ring_family = _numbered([f.group for f in rings], 0)
@@ -96,6 +109,8 @@ def tables(task: Task) -> Tables:
     member_at, member = _rows(
         np.concatenate([ring_of.ravel(), cross_of.ravel()]), groups, task.slots
     )
+    if np.diff(member_at).max(initial=0) > LARGEST_GROUP:
+        raise ValueError(f"a group has more than {LARGEST_GROUP} members")
     return Tables(
         seats=int(task.devices.size),
         slots=task.slots,
