@@ -219,4 +219,4 @@ def _dearest(problem: Assignment) -> int:
         g.weight * g.members.size * (g.members.shape[1] - 1) // 2 for g in problem.all_to_alls
     )
     pairs = sum(p.weight * len(p.ends) for p in problem.pairs)
-    return rings + shared + pairs + sum(b.weight * b.many.size for b in problem.bridges)
+    return int(rings + shared + pairs + sum(b.weight * b.many.size for b in problem.bridges))
