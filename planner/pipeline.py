@@ -8,7 +8,7 @@ from typing import Any
 
 from planner import __version__
 from planner.cost import as_number, level_cost, links, total
-from planner.errors import VerificationError
+from planner.errors import Infeasible, VerificationError
 from planner.explain import refuse_by_counting
 from planner.feasibility import Violation
 from planner.grid import Grid, Ints
@@ -60,12 +60,12 @@ def solve(
         >>> solve(problem).solver["cost"]
         40
     """
-    from planner.solver.search import search  # noqa: PLC0415 - OR-tools only when solving
+    from planner.solver.conflicts import explained  # noqa: PLC0415 - OR-tools only when solving
+    from planner.solver.search import search  # noqa: PLC0415
 
     started = monotonic()
     own = problem.resolved
     grid = Grid.of(own)
-    refuse_by_counting(own, grid)
     options = Options(
         time_limit,
         gap,
@@ -76,7 +76,11 @@ def solve(
         stop or threading.Event(),
         memory or Memory(),
     )
-    outcome = search(own, grid, options)
+    try:
+        refuse_by_counting(own, grid)
+        outcome = search(own, grid, options)
+    except Infeasible as refusal:
+        raise explained(problem, refusal, options) from None
     placement = number(own, grid, outcome.placement)
     plan = Plan(own, placement, statement(own, grid, placement, outcome, options))
     plan.solver["seconds"] = {"total": round(monotonic() - started, 3)}

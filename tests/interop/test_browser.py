@@ -52,6 +52,7 @@ def browse(folder: Path, file: Path, *flags: str) -> str:
     """What Chromium prints; fails on anything its console says."""
     done = subprocess.run(
         ["chromium", *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, file.as_uri()],
+        check=False,
         capture_output=True,
         text=True,
         timeout=180,

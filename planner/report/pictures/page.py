@@ -49,7 +49,7 @@ def html(plan: Plan, look: Look | None = None, *, before: Plan) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>{title}</h1>\n"
-        f"<p>{escape(_job(plan))}</p>{moves}\n{svg(plan, look, before=before)}\n{_table(plan)}\n"
+        f"<p>{escape(_job(plan))}</p>\n{svg(plan, look, before=before)}\n{moves}{_table(plan)}\n"
         f'<div id="tip"></div><script>{_SCRIPT}</script></body></html>\n'
     )
 
