@@ -12,6 +12,7 @@ from planner_models.job import Job, ModuleShape, Weights
 from planner_models.units.branch_and_cut import searched
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
+from planner_models.units.cut_groups import cut_bound
 from planner_models.units.gap import PatternLists
 from planner_models.units.heights import (
     mirrored,
@@ -41,13 +42,17 @@ def every_segment(pipeline, capacity):
 
 
 def every_pattern(pipeline, segments, size):
-    if size == 0:
-        yield ()
-    for at, segment in enumerate(segments):
-        left = size - pattern_size(pipeline, (segment,))
-        if left >= 0:
-            for rest in every_pattern(pipeline, segments[at:], left):
-                yield (segment, *rest)
+    sizes = [pattern_size(pipeline, (segment,)) for segment in segments]
+
+    def chosen(at, left):
+        if left == 0:
+            yield ()
+        for index in range(at, len(segments)):
+            if sizes[index] <= left:
+                for rest in chosen(index, left - sizes[index]):
+                    yield (segments[index], *rest)
+
+    return chosen(0, size)
 
 
 def fits(pipeline, pattern):
@@ -208,3 +213,45 @@ def test_branch_and_cut_gives_whole_values_of_the_same_model():
     assert 3 * values[0] + 4 * values[1] == 10
     model.add_linear_constraint(x + y, 11, 12)
     assert searched(model, seconds=10.0) is None
+
+
+@pytest.mark.parametrize(("stages", "copies", "slices"), [(4, 1, 2), (4, 2, 1), (3, 2, 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_cheapest_content_is_the_cheapest_of_all_patterns(stages, copies, slices, seed):
+    job = Job((ModuleShape(1, slices, stages),), dp=copies)
+    pipeline = pipeline_of(job, Weights(0, 1, 3, 1))
+    prices = random_prices(np.random.default_rng(seed), pipeline) // 3
+    # Whole planes pay: full height is cheap, stage by stage, and so is the way between them.
+    prices[1:-1, slices, slices] += 3 * (seed % 2)
+    capacity = 6 if slices * copies == 2 else 5
+    contents = Contents(pipeline, prices, 4, capacity)
+    segments = every_segment(pipeline, capacity)
+    for size in range(1, capacity + 1):
+        patterns = every_pattern(pipeline, segments, size)
+        assert contents.value[size] == min(reduced(pipeline, prices, 4, p) for p in patterns)
+
+
+def test_one_copy_of_one_slice_has_no_planes():
+    assert not pipeline_of(Job((ModuleShape(2, 1, 3),), dp=1), Weights(9, 1, 1, 1)).plane.any()
+
+
+def test_slots_beyond_whole_groups_are_priced_between_lanes_of_both_sizes():
+    job, weights = Job((ModuleShape(2, 1, 2),), dp=1), Weights(20, 0, 0, 1)
+    pipeline = pipeline_of(job, weights)
+    # Lanes hold 0, 1 or 2 stages for 0, 0 or -1; three slots are a lane of 2 and one of 1, and
+    # the pipeline is two links: -1 + 2 = 1, and a cut adds two tensor links at 20 - 1 each.
+    assert cut_bound(job, weights, pipeline, [3, 1], None) == 1 + 2 * 20 - 2
+
+
+def test_a_bound_on_slots_is_asked_at_two_tensor_weights():
+    job = Job((ModuleShape(2, 1, 1), ModuleShape(2, 1, 1)), dp=1)
+    weights = Weights(20, 1, 1, 1)
+    asked = []
+
+    def master(other):
+        asked.append(other.tp)
+        return 100 + other.tp
+
+    # Reduced to 2 * (1 + 1 + 1) / 2 = 3: 103 + 2 * (20 - 3) is more than 120.
+    assert cut_bound(job, weights, pipeline_of(job, weights), [3, 1], master) == 137
+    assert sorted(asked) == [3, 20]
