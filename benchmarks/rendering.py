@@ -117,9 +117,11 @@ def verdict(rows: Latest) -> str:
 def _compared_lines(rows: Latest, own: list[Row]) -> Iterator[str]:
     dearer = sum(bool(_cheaper_peers(rows, row)) for row in own)
     cheaper = sum(beats(rows, row) for row in own)
+    alone = sum(not _peer_plans(rows, row) for row in own)
     yield (
         f"{len(own)} instances. The planner's plan is cheaper than every peer's on {cheaper}, as "
-        f"cheap as the cheapest on {len(own) - dearer - cheaper}, dearer on {dearer}."
+        f"cheap as the cheapest on {len(own) - dearer - cheaper - alone}, dearer on {dearer}; "
+        f"on {alone} no peer has a plan."
     )
     for row in own:
         if peers := _cheaper_peers(rows, row):
@@ -138,18 +140,21 @@ def _proven_lines(own: list[Row]) -> Iterator[str]:
 
 def _cheaper_peers(rows: Latest, row: Row) -> list[str]:
     return [
-        f"{CONTENDERS[peer].title} ({number(other.cost)})"
-        for peer in PEERS
-        if (other := rows.get((row.instance, peer))) is not None
-        and other.valid
-        and _compared(rows, other) == -1
+        f"{CONTENDERS[other.contender].title} ({number(other.cost)})"
+        for other in _peer_plans(rows, row)
+        if _compared(rows, other) == -1
     ]
 
 
 def beats(rows: Latest, row: Row) -> bool:
-    """Whether the planner's plan is cheaper than every peer's."""
-    others = [rows[row.instance, peer] for peer in PEERS if (row.instance, peer) in rows]
-    return all(_compared(rows, other) == 1 for other in others if other.valid)
+    """Whether some peer has a plan and the planner's is cheaper than all of them."""
+    signs = [_compared(rows, other) for other in _peer_plans(rows, row)]
+    return bool(signs) and all(sign == 1 for sign in signs)
+
+
+def _peer_plans(rows: Latest, row: Row) -> list[Row]:
+    others = (rows.get((row.instance, peer)) for peer in PEERS)
+    return [other for other in others if other is not None and other.valid]
 
 
 def gap(row: Row) -> float:
