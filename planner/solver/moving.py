@@ -14,11 +14,12 @@ import numpy as np
 
 from planner.errors import Infeasible, NoPlan
 from planner.grid import Grid, Ints
+from planner.solver.counting import bound_by_counting
 from planner.solver.mending import attraction, mend
 from planner.solver.near import BY, Kept, Near, Wish
 from planner.solver.outcome import Options, Outcome
 from planner.solver.overlap import laid_over
-from planner.solver.search import FIRST, LAST
+from planner.solver.search import STEPS
 from planner.solver.state import Search
 from planner.spec.problem import Problem
 from planner_models import assignment, moves
@@ -83,13 +84,13 @@ def search_near(problem: Problem, grid: Grid, options: Options, wish: Wish) -> M
 
 def _look_afresh(near: Near, mended: Ints, *, small: bool) -> None:
     """Bounds, and what cost can be had; of a large problem, until it is good enough anyway."""
-    for i, step in enumerate((*FIRST, *LAST)):
+    for step in STEPS:
         if near.within_slack_of_bound and (near.settled or not small):
             return
         step(near.fresh)
         if near.fresh.done and near.fresh.placement is not None:
             break
-        if i == len(FIRST) - 1 and not small:
+        if step is bound_by_counting and not small:
             near.aim_at_bound = True
             walk(near, "cost", mended)
             near.aim_at_bound = False
