@@ -10,13 +10,13 @@ import pytest
 from benchmarks.shapes_bruteforce import optimum, random_problem
 from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import granularity, relax
 from planner_models.shapes.column_generation import rounded
 from planner_models.shapes.integer_master import IntegerMaster, targets
 from planner_models.shapes.planes import SCALE, RowPlanes
 from planner_models.shapes.pricing import FAR
-from planner_models.shapes.tilings import tiling_graph
 from tests.oracle.slots_cost import content_cost, pairs
 
 DEFAULT = Weights(1000, 100, 1, 10, ep=100, expt_tp=1000, expt_dp=1, embd=1)
@@ -72,11 +72,61 @@ class TestBlock:
             block(6, 3)
 
 
+class TestSplitBlock:
+    """tp 2, ep 3, etp 1: three copies, atoms where tensor and expert groups cross."""
+
+    JOB = Job((ModuleShape(2, 1, 1, ep=3, etp=1),), dp=3)
+    WEIGHTS = Weights(tp=7, cp=0, dp=2, pp=0, ep=3, expt_dp=1)
+
+    def block(self):
+        shape, weights = self.JOB.modules[0], self.WEIGHTS
+        return SplitBlock(shape, dp=3, copies=3, weights=weights, largest=6)
+
+    def test_every_content_costs_what_its_shape_does(self):
+        split, whole = self.block(), set()
+        prices = dict(zip(split.uses, split.own.tolist(), strict=True))
+        inner = Weights(tp=7, cp=0, dp=0, pp=0, ep=3)
+        for mask in range(1, 64):
+            held = [r for r in range(6) if mask >> r & 1]
+            shape = self.shape_of(split, held)
+            assert prices[split.uses[shape]] == content_cost(self.JOB, inner, held)
+            whole.add(shape)
+        assert whole == set(range(len(split)))
+
+    def test_planes_are_never_overcharged(self):
+        split = self.block()
+        for mask in range(1, 64):
+            held = [r for r in range(6) if mask >> r & 1]
+            shape = self.shape_of(split, held)
+            for f, plane in enumerate(split.planes):
+                touched = sum(mask & row > 0 for row in plane.masks)
+                filled = sum(mask & row == row for row in plane.masks)
+                assert split.rows[f, shape] <= touched
+                assert split.full[f, shape] >= filled
+
+    def test_overlaps_are_upper_estimates(self):
+        split = self.block()
+        of = [self.shape_of(split, [r for r in range(6) if m >> r & 1]) for m in range(1, 64)]
+        for a in range(1, 64):
+            for b in range(1, 64):
+                if a.bit_count() + b.bit_count() <= 6:
+                    assert split.overlap[of[a - 1], of[b - 1]] >= (a & b).bit_count()
+
+    @staticmethod
+    def shape_of(split, held):
+        content = np.bincount(split._atom[held], minlength=len(split._sizes))
+        for twin in set(split._twin):
+            alike = [a for a, t in enumerate(split._twin) if t == twin]
+            content[alike] = sorted(content[alike], reverse=True)
+        index = next(i for i, c in enumerate(split._contents) if (c == content).all())
+        return int(np.searchsorted(split._starts, index, side="right")) - 1
+
+
 class TestTilings:
     @pytest.mark.parametrize(("tp", "cp"), [(4, 1), (2, 2), (3, 2)])
     def test_multisets_are_those_of_all_partitions(self, tp, cp):
         pieces = block(tp, cp, largest=4)
-        graph = tiling_graph(pieces)
+        graph = pieces.tilers[0].graph
         available = Counter(dict.fromkeys(range(len(pieces)), tp * cp))
         found = {tuple(sorted(t.elements())) for t in graph.multisets(available)}
         assert found == set(partitions(pieces, (1 << tp * cp) - 1))
@@ -84,7 +134,7 @@ class TestTilings:
     def test_cheapest_path_is_the_cheapest_partition(self):
         rng = np.random.default_rng(1)
         pieces = block(3, 2, largest=4)
-        graph = tiling_graph(pieces)
+        graph = pieces.tilers[0].graph
         price = rng.integers(-20, 20, (3, len(pieces)))
         below = graph.to_empty(price)
         for stage, path in enumerate(graph.cheapest_paths(price, below)):
@@ -92,7 +142,7 @@ class TestTilings:
             assert below[stage, -1] == cheapest == sum(price[stage, list(path)])
 
     def test_excess_is_zero_on_a_cheapest_path_and_nowhere_negative(self):
-        graph = tiling_graph(block(3, 2, largest=4))
+        graph = block(3, 2, largest=4).tilers[0].graph
         price = np.random.default_rng(2).integers(-20, 20, (2, graph.shape.max() + 1))
         excess = graph.excess(price)
         assert (excess.min(axis=1) == 0).all()
@@ -170,7 +220,9 @@ class TestPricing:
         rng = random.Random(seed)
         relaxation = self.tiny(rng.choice([0, 1, 4]))
         pricing = relaxation.pricing[-1]
-        price = np.array([rng.randint(-9, 9) for _ in range(relaxation.graph.rows)]) * SCALE // 2
+        price = (
+            np.array([rng.randint(-9, 9) for _ in range(relaxation.coupling.lines)]) * SCALE // 2
+        )
         values = sorted(self.everything(pricing, price))
         found = pricing.search(price, FAR, keep=3)
         assert [p.value for p in found] == values[:3]
@@ -214,7 +266,7 @@ def test_any_prices_give_a_bound(seed):
     best = optimum(job, weights, capacities)
     heaviest = max(1, weights.tp, weights.pp, weights.ep)
     for _ in range(3):
-        drawn = [rng.randint(-heaviest, heaviest) * SCALE for _ in range(relaxation.graph.rows)]
+        drawn = [rng.randint(-heaviest, heaviest) * SCALE for _ in range(relaxation.coupling.lines)]
         total = relaxation.evaluate(np.array(drawn, dtype=np.int64)).total
         assert rounded(total, granularity(job, weights)) <= best
 

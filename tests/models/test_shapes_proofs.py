@@ -9,7 +9,7 @@ import pytest
 from benchmarks.shapes_bruteforce import check, optimum, random_problem
 from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes import bounding, integer_master
+from planner_models.shapes import atoms, bounding, integer_master, stages
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
 from tests.oracle.slots_cost import cost
@@ -32,6 +32,24 @@ def test_bounds_are_below_the_optimum_and_nearly_always_equal(experts):
             check(job, weights, capacities, plan)
             assert plan.cost >= best
     assert tight >= 96
+
+
+@pytest.mark.parametrize("most", [atoms.MOST_CLASSES, 0])
+def test_split_blocks_bound_from_below_too(most, monkeypatch):
+    monkeypatch.setattr(stages, "MAX_CELLS", 2)
+    monkeypatch.setattr(atoms, "MOST_CLASSES", most)
+    rng = random.Random(99)
+    for _ in range(40):
+        job, weights, capacities = random_problem(rng, experts=True, most=9)
+        assert shapes.bound(job, weights, capacities).value <= optimum(job, weights, capacities)
+
+
+def test_expert_groups_larger_than_a_listed_block_are_split():
+    job = Job((ModuleShape(1, 1, 1, ep=24, etp=1),), dp=24)
+    bound = shapes.bound(job, DEFAULT, [8, 8, 8])
+    assert bound.relaxation.graph.split
+    assert bound.value == 3 * 64 * DEFAULT.ep + 3 * DEFAULT.dp  # 8 x 8 pairs between any two
+    assert shapes.assemble(bound) is None
 
 
 # job, weights, capacities, optimum: without the term the bound passes the optimum
@@ -217,7 +235,8 @@ def test_what_shapes_apply_to():
     assert shapes.applies(job, [8] * 8)
     assert not shapes.applies(job, [16] * 4)
     assert not shapes.applies(Job((ModuleShape(6, 3, 2),), dp=2), [8] * 9)
-    assert not shapes.applies(Job((ModuleShape(2, 1, 2, ep=32, etp=1),), dp=16), [8] * 8)
+    assert shapes.applies(Job((ModuleShape(2, 1, 2, ep=32, etp=1),), dp=16), [8] * 8)
+    assert not shapes.applies(Job((ModuleShape(2, 2, 2, ep=32, etp=1),), dp=8), [8] * 8)
 
 
 def test_too_few_slots_are_refused():

@@ -17,7 +17,6 @@ from time import monotonic
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.bounding import ShapesBound
 from planner_models.shapes.cells import Cells, Piece
 from planner_models.shapes.column_generation import Relaxation
@@ -25,6 +24,7 @@ from planner_models.shapes.dealing import Dealing
 from planner_models.shapes.integer_master import IntegerMaster, Solution, quiet_solver
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.placements import Placements
+from planner_models.shapes.tilings import Ints
 
 _EXTRA = 8
 """Weights of the heaviest pair link, halved, that cells may add to the cost on paper."""
@@ -54,7 +54,8 @@ def assemble(
         tries: master solutions to try.
 
     Returns:
-        The cheapest placement found, or nothing if no solution tried could be cut up.
+        The cheapest placement found, or nothing if no solution tried could be cut up, or if some
+        block is too large for its cells to be looked at.
 
     Example:
         >>> from planner_models.job import Job, ModuleShape, Weights
@@ -63,7 +64,7 @@ def assemble(
         >>> assemble(bound(job, Weights(10, 0, 1, 0), [3, 3])).domain_of.tolist()
         [0, 0, 0, 1, 1, 1]
     """
-    solution = bound.solution
+    solution = None if bound.relaxation.graph.split else bound.solution
     best: Assembly | None = None
     placements = Placements(bound.relaxation.graph)
     master = None

@@ -20,14 +20,12 @@ from itertools import combinations
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.shapes.tilings import Ints, Tiler, graph_of
 
 MAX_CELLS = 16
 """Largest block whose subsets are listed (2 ** 16 masks)."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def copies_in_block(job: Job) -> int:
     return lcm(*spans)
 
 
-def _fibres(cells: int, key: npt.NDArray[np.int64]) -> tuple[int, ...]:
+def _fibres(cells: int, key: Ints) -> tuple[int, ...]:
     """Masks of the cells that agree in `key`, in order of the key."""
     groups: dict[int, int] = {}
     for r in range(cells):
@@ -61,7 +59,8 @@ def _fibres(cells: int, key: npt.NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(groups[k] for k in sorted(groups))
 
 
-def _inner_families(shape: ModuleShape, cells: int, w: Weights) -> tuple[Family, ...]:
+def inner_families(shape: ModuleShape, cells: int, w: Weights) -> tuple[Family, ...]:
+    """Families whose groups lie inside a block, weightless ones left out."""
     r = np.arange(cells)
     found = [
         Family("tp", w.tp, _fibres(cells, r // shape.tp)) if shape.tp > 1 else None,
@@ -77,7 +76,8 @@ def _inner_families(shape: ModuleShape, cells: int, w: Weights) -> tuple[Family,
     return tuple(f for f in found if f is not None and f.weight > 0)
 
 
-def _planes(shape: ModuleShape, cells: int, dp: int, w: Weights) -> tuple[Family, ...]:
+def plane_families(shape: ModuleShape, cells: int, dp: int, w: Weights) -> tuple[Family, ...]:
+    """Families whose groups run across the blocks of a stage, weightless ones left out."""
     r = np.arange(cells)
     found = []
     if shape.cp * dp > 1:
@@ -151,8 +151,8 @@ class Block:
         if self.cells > MAX_CELLS:
             raise ValueError(f"a block of {self.cells} cells exceeds {MAX_CELLS}")
         self.blocks = dp // copies
-        self.families = _inner_families(shape, self.cells, weights)
-        self.planes = _planes(shape, self.cells, dp, weights)
+        self.families = inner_families(shape, self.cells, weights)
+        self.planes = plane_families(shape, self.cells, dp, weights)
         self.label = self._classify()
         bits = np.bitwise_count(self.label).astype(np.int64)
         leaders = np.unique(self.label)
@@ -224,3 +224,26 @@ class Block:
             meet = np.bitwise_count(self.leader[:, None] & masks)
             common[:, b] = meet.max(axis=1)
         return common
+
+    @cached_property
+    def tilers(self) -> tuple[Tiler, ...]:
+        """The blocks of a stage, cut into shapes."""
+        whole = int(self.label[-1])
+        graph = graph_of(whole, int.bit_count, self._pieces)
+        return (Tiler(self.blocks, graph, len(self)),)
+
+    @property
+    def uses(self) -> list[tuple[int, ...]]:
+        """Per shape the pieces it is: itself."""
+        return [(s,) for s in range(len(self))]
+
+    def _pieces(self, left: int) -> list[tuple[int, int]]:
+        """Distinct (class left, shape removed) among the pieces that hold the first cell left."""
+        subsets = np.array([left & -left], dtype=np.int64)
+        rest = left & (left - 1)
+        while rest:
+            subsets = np.concatenate([subsets, subsets | (rest & -rest)])
+            rest &= rest - 1
+        subsets = subsets[self.shape_of[subsets] >= 0]
+        pieces = np.column_stack([self.label[left ^ subsets], self.shape_of[subsets]])
+        return [(head, shape) for head, shape in np.unique(pieces, axis=0).tolist()]

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from math import gcd
 
 from planner_models.job import Job, Weights
+from planner_models.shapes.atoms import SplitBlock, TooManyContentsError
 from planner_models.shapes.blocks import MAX_CELLS, copies_in_block
 from planner_models.shapes.column_generation import Evaluation, Relaxation, best_prices, rounded
+from planner_models.shapes.coupling import Coupling
 from planner_models.shapes.integer_master import IntegerMaster, Solution, targets
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.pricing import FAR, NodePricing
 from planner_models.shapes.segments import all_segments
 from planner_models.shapes.stages import stage_graph
-from planner_models.shapes.tilings import tiling_graph
+
+_ANY = Weights(1, 1, 1, 1, ep=1, expt_tp=1, expt_dp=1, embd=1)
 
 MAX_CAPACITY = 12
 """Largest domain whose contents are enumerated."""
@@ -43,10 +46,18 @@ class ShapesBound:
 
 
 def applies(job: Job, capacities: Sequence[int]) -> bool:
-    """Whether blocks and domains are small enough for shapes to be listed."""
+    """Whether the contents of blocks and domains are few enough to be listed."""
+    largest = max(capacities, default=0)
+    if not 0 < largest <= MAX_CAPACITY:
+        return False
     copies = copies_in_block(job)
-    cells = max(m.tp * m.cp for m in job.modules) * copies
-    return cells <= MAX_CELLS and max(capacities, default=0) <= MAX_CAPACITY
+    for m in job.modules:
+        if m.tp * m.cp * copies > MAX_CELLS:
+            try:
+                SplitBlock(m, dp=job.dp, copies=copies, weights=_ANY, largest=largest)
+            except TooManyContentsError:
+                return False
+    return True
 
 
 def granularity(job: Job, weights: Weights) -> int:
@@ -81,7 +92,7 @@ def relax(job: Job, weights: Weights, capacities: Sequence[int]) -> Relaxation:
     count = Counter(c for c in capacities if c > 0)
     return Relaxation(
         graph,
-        tuple(tiling_graph(block) for block in graph.blocks),
+        Coupling(graph),
         tuple(NodePricing(graph, segments, capacity=c, idle=idle) for c in sorted(count)),
         tuple(count[c] for c in sorted(count)),
     )

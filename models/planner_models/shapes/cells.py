@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.placements import Placements
 from planner_models.shapes.stages import StageGraph
+from planner_models.shapes.tilings import Ints
 
 
 @dataclass(frozen=True, slots=True)

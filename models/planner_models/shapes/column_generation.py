@@ -23,17 +23,18 @@ is a lower bound. Prices are rounded to multiples of 1 / SCALE and L is evaluate
 linear programme over the columns found so far only proposes where to look.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no stubs
 
-from planner_models.shapes.blocks import Ints
+from planner_models.shapes.coupling import Coupling
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import FAR, NodePricing, Pattern
 from planner_models.shapes.stages import StageGraph
-from planner_models.shapes.tilings import TilingGraph
+from planner_models.shapes.tilings import Ints
 
 _KEEP = 5
 """Patterns of each capacity that join the programme a round."""
@@ -47,11 +48,11 @@ class Evaluation:
     """L at some prices.
 
     Attributes:
-        price: [row] prices in units of 1 / SCALE of a doubled cost.
+        price: [line] prices in units of 1 / SCALE of a doubled cost.
         total: L, in the same units, pair links' constant included.
         cheapest: least pattern value of each capacity.
         patterns: per capacity the patterns met on the way to it, cheapest first.
-        tilings: per stage the shapes of a cheapest tiling.
+        tilings: per tiled thing (`Coupling.tiled`) the lines of a cheapest tiling.
     """
 
     price: Ints
@@ -67,38 +68,35 @@ class Relaxation:
 
     Attributes:
         graph: stages and shapes.
-        tilings: tiling graph of each module.
+        coupling: what is priced.
         pricing: node patterns of each capacity.
         count: domains of each capacity.
     """
 
     graph: StageGraph
-    tilings: tuple[TilingGraph, ...]
+    coupling: Coupling
     pricing: tuple[NodePricing, ...]
     count: tuple[int, ...]
 
     def evaluate(self, price: Ints, *, keep: int = 1) -> Evaluation:
         """L at integer prices, exactly, and `keep` cheap patterns of each capacity."""
-        cheapest, patterns = [], []
-        for pricing in self.pricing:
-            found = pricing.search(price, FAR, keep=keep)
-            cheapest.append(found[0].value)
-            patterns.append(tuple(p.pattern for p in found))
+        of_shapes = self.coupling.of_shapes(price)
+        found = [pricing.search(of_shapes, FAR, keep=keep) for pricing in self.pricing]
+        cheapest = tuple(patterns[0].value for patterns in found)
         total = SCALE * self.graph.constant
         total += sum(q * value for q, value in zip(self.count, cheapest, strict=True))
         paths: list[tuple[int, ...]] = []
-        for m, tilings in enumerate(self.tilings):
-            table = self.price_table(price, m)
-            rest = tilings.to_empty(table)
-            total += self.graph.blocks[m].blocks * int(rest[:, -1].sum())
-            paths += tilings.cheapest_paths(table, rest)
-        return Evaluation(price, total, tuple(cheapest), tuple(patterns), tuple(paths))
-
-    def price_table(self, price: Ints, module: int) -> Ints:
-        """[stage of the module, shape] prices."""
-        stages = [s for s, m in enumerate(self.graph.module) if m == module]
-        first, last = self.graph.offset[stages[0]], self.graph.offset[stages[-1] + 1]
-        return price[first:last].reshape(len(stages), -1)
+        for batch in self.coupling.batches:
+            table = price[batch.lines]
+            rest = batch.tiler.graph.to_empty(table)
+            total += batch.tiler.count * int(rest[:, -1].sum())
+            pieces = batch.tiler.graph.cheapest_paths(table, rest)
+            paths += [
+                tuple(int(lines[piece]) for piece in path)
+                for lines, path in zip(batch.lines, pieces, strict=True)
+            ]
+        patterns = tuple(tuple(p.pattern for p in priced) for priced in found)
+        return Evaluation(price, total, cheapest, patterns, tuple(paths))
 
 
 class Master:
@@ -106,23 +104,24 @@ class Master:
 
     Attributes:
         patterns: per capacity the node patterns that have a column.
-        tilings: per stage the tilings that have a column.
+        tilings: per tiled thing the tilings that have a column.
     """
 
     def __init__(self, relaxation: Relaxation) -> None:
-        graph = relaxation.graph
+        coupling = relaxation.coupling
         self._relaxation = relaxation
         self._solver = pywraplp.Solver.CreateSolver("GLOP")
         self._objective = self._solver.Objective()
         self._objective.SetMinimization()
-        self._coupling = [self._solver.Constraint(0.0, 0.0) for _ in range(graph.rows)]
+        self._coupling = [self._solver.Constraint(0.0, 0.0) for _ in range(coupling.lines)]
         self._domains = [self._exactly(q) for q in relaxation.count]
-        self._blocks = [self._exactly(graph.block(s).blocks) for s in range(len(graph.module))]
+        self._tiled = [self._exactly(count) for count in coupling.tiled]
         self._slacks = [self._column({row: sign}) for row in self._coupling for sign in (1.0, -1.0)]
         self._penalty = 0.0
-        self._set_penalty(max(2.0, *(float(b.own.max()) for b in graph.blocks)))
+        dearest = max(int(block.own.max()) for block in relaxation.graph.blocks)
+        self._set_penalty(float(max(2, dearest)))
         self.patterns: list[dict[Pattern, pywraplp.Variable]] = [{} for _ in relaxation.count]
-        self.tilings: list[dict[tuple[int, ...], pywraplp.Variable]] = [{} for _ in graph.module]
+        self.tilings: list[dict[tuple[int, ...], pywraplp.Variable]] = [{} for _ in coupling.tiled]
 
     def add(self, evaluation: Evaluation) -> int:
         """Give columns to what an evaluation met; answers how many were new."""
@@ -131,16 +130,15 @@ class Master:
             pricing = self._relaxation.pricing[k]
             for pattern in patterns:
                 if pattern not in self.patterns[k]:
-                    rows = [row for j in pattern for row in pricing.rows_of(j)]
-                    column = self._column(self._uses(rows, 1.0) | {self._domains[k]: 1.0})
+                    lines = self._relaxation.coupling.lines_of(pricing.rows_of_all(pattern))
+                    column = self._column(self._uses(lines, 1.0) | {self._domains[k]: 1.0})
                     self._objective.SetCoefficient(column, float(pricing.cost(pattern)))
                     self.patterns[k][pattern] = column
                     new += 1
         for s, tiling in enumerate(evaluation.tilings):
             if tiling not in self.tilings[s]:
-                rows = [self._relaxation.graph.offset[s] + shape for shape in tiling]
-                uses = self._uses(rows, -1.0)
-                self.tilings[s][tiling] = self._column(uses | {self._blocks[s]: 1.0})
+                uses = self._uses(tiling, -1.0)
+                self.tilings[s][tiling] = self._column(uses | {self._tiled[s]: 1.0})
                 new += 1
         return new
 
@@ -165,8 +163,8 @@ class Master:
     def _exactly(self, count: int) -> pywraplp.Constraint:
         return self._solver.Constraint(float(count), float(count))
 
-    def _uses(self, rows: list[int], sign: float) -> dict[pywraplp.Constraint, float]:
-        return {self._coupling[row]: sign * rows.count(row) for row in rows}
+    def _uses(self, lines: Sequence[int], sign: float) -> dict[pywraplp.Constraint, float]:
+        return {self._coupling[line]: sign * lines.count(line) for line in lines}
 
     def _column(self, entries: dict[pywraplp.Constraint, float]) -> pywraplp.Variable:
         column = self._solver.NumVar(0.0, self._solver.infinity(), "")
@@ -181,7 +179,7 @@ class Proposal:
 
     Attributes:
         value: doubled cost, constant included.
-        price: [row] its prices, rounded, in units of 1 / SCALE.
+        price: [line] its prices, rounded, in units of 1 / SCALE.
         slack: whether slack is part of it, so that `value` says nothing about L.
     """
 
@@ -209,7 +207,7 @@ def best_prices(
         deadline: `time.monotonic` to stop at; the prices so far are valid as they are.
     """
     master = Master(relaxation)
-    best = relaxation.evaluate(np.zeros(relaxation.graph.rows, dtype=np.int64), keep=_KEEP)
+    best = relaxation.evaluate(np.zeros(relaxation.coupling.lines, dtype=np.int64), keep=_KEEP)
     master.add(best)
     while rounded(best.total, granularity) < enough and not _past(deadline):
         proposal = master.solve()

@@ -131,7 +131,7 @@ class Dealing:
                 if first <= row < last:
                     having[row - first].append(u)
         available = Counter({shape: self._most_in_copy(first + shape) for shape in having})
-        tilings = self._relaxation.tilings[graph.module[stage]].multisets(available)
+        tilings = graph.block(stage).tilers[0].graph.multisets(available)
         allowed = [[tiling[shape] for shape in having] for tiling in tilings]
         for b in range(graph.block(stage).blocks):
             part = []

@@ -105,10 +105,11 @@ class IntegerMaster:
         self._used: defaultdict[Rows, list[cp_model.IntVar]] = defaultdict(list)
         self._node = [self._nodes(k, found) for k, found in enumerate(patterns)]
         self._cut(prices, 2 * SCALE * target - prices.total)
-        for row, pieces in self._pieces.items():
-            self.model.add(sum(pieces) == 0).with_name(f"coupling[{row}]")
+        for line, pieces in self._pieces.items():
+            self.model.add(sum(pieces) == 0).with_name(f"coupling[{line}]")
         self._dealing = None
-        if relaxation.graph.blocks[0].blocks * len(self._used) <= MOST_DEALS:
+        copies = relaxation.graph.blocks[0].blocks
+        if not relaxation.graph.split and copies * len(self._used) <= MOST_DEALS:
             lots = [(rows, sum(used)) for rows, used in self._used.items()]
             self._dealing = Dealing(self.model, relaxation, lots)
         cost = relaxation.graph.constant + sum(
@@ -128,8 +129,9 @@ class IntegerMaster:
         """The model, unless the target lies too far above L to list what it allows."""
         gap = 2 * SCALE * target - prices.total
         patterns = []
+        price = relaxation.coupling.of_shapes(prices.price)
         for pricing, cheapest in zip(relaxation.pricing, prices.cheapest, strict=True):
-            found = pricing.within(prices.price, cheapest + gap + 1, most=MOST_PATTERNS)
+            found = pricing.within(price, cheapest + gap + 1, most=MOST_PATTERNS)
             if found is None:
                 return None
             patterns.append([p.pattern for p in found])
@@ -143,29 +145,28 @@ class IntegerMaster:
             for segment in pattern:
                 rows = pricing.rows_of(segment)
                 self._used[rows].append(held)
-                for row in rows:
-                    self._pieces[row].append(held)
+                for line in self._relaxation.coupling.lines_of(rows):
+                    self._pieces[line].append(held)
         self.model.add(sum(node.values()) == count).with_name(f"domains[{k}]")
         return node
 
     def _cut(self, prices: Evaluation, gap: int) -> None:
-        graph = self._relaxation.graph
-        stage = 0
-        for m, tilings in enumerate(self._relaxation.tilings):
-            blocks = graph.blocks[m].blocks
-            excess = tilings.excess(self._relaxation.price_table(prices.price, m))
-            for useful in excess <= gap:
+        thing = 0
+        for batch in self._relaxation.coupling.batches:
+            graph = batch.tiler.graph
+            excess = graph.excess(prices.price[batch.lines])
+            for lines, useful in zip(batch.lines, excess <= gap, strict=True):
                 balance: defaultdict[int, list[cp_model.LinearExprT]] = defaultdict(list)
                 for arc in np.flatnonzero(useful).tolist():
-                    cut = self.model.new_int_var(0, blocks, f"cut[{stage},{arc}]")
-                    balance[int(tilings.tail[arc])].append(cut)
-                    balance[int(tilings.head[arc])].append(-cut)
-                    self._pieces[graph.offset[stage] + int(tilings.shape[arc])].append(-cut)
+                    cut = self.model.new_int_var(0, batch.tiler.count, f"cut[{thing},{arc}]")
+                    balance[int(graph.tail[arc])].append(cut)
+                    balance[int(graph.head[arc])].append(-cut)
+                    self._pieces[int(lines[graph.shape[arc]])].append(-cut)
                 for vertex in balance.keys() - {0}:
-                    leaving = blocks if vertex == tilings.vertices - 1 else 0
+                    leaving = batch.tiler.count if vertex == graph.vertices - 1 else 0
                     path = self.model.add(sum(balance[vertex]) == leaving)
-                    path.with_name(f"path[{stage},{vertex}]")
-                stage += 1
+                    path.with_name(f"path[{thing},{vertex}]")
+                thing += 1
 
     def solve(self, packing: Packing, deadline: float | None = None) -> Answer:
         """The optimum, or what is known of it when time runs out.

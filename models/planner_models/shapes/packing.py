@@ -92,7 +92,7 @@ class Packing:
         key = arc.modules, ends
         if key not in self._places:
             first, second = (
-                self._graph.block(stage).members[shape] if shape >= 0 else np.zeros(1, np.int64)
+                self._graph.members(stage, shape) if shape >= 0 else np.zeros(1, np.int64)
                 for stage, shape in zip(arc.ends, ends, strict=True)
             )
             if min(ends) >= 0:

@@ -9,8 +9,8 @@ credited: its *loss*, doubled like all costs.
 
 import numpy as np
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.stages import StageGraph
+from planner_models.shapes.tilings import Ints
 
 MOST_PLACEMENTS = 4_000
 """Placements kept of one segment; of more, an even selection of the cheapest."""
@@ -50,7 +50,7 @@ class Placements:
         held = [self._graph.stage_and_shape(row) for row in rows]
         masks, loss = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
         for place, (stage, shape) in enumerate(held):
-            members = self._graph.block(stage).members[shape]
+            members = self._graph.members(stage, shape)
             masks, loss = _thin(masks, loss, _MOST_TRIED // members.size)
             total = np.repeat(loss[:, None], members.size, axis=1)
             for earlier in range(place):

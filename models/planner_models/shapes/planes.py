@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.stages import StageGraph
+from planner_models.shapes.tilings import Ints
 
 SCALE = 256
 """Denominator of the prices."""

@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.planes import SCALE, RowPlanes
 from planner_models.shapes.segments import Segments
 from planner_models.shapes.stages import StageGraph
+from planner_models.shapes.tilings import Ints
 
 Pattern = tuple[int, ...]
 """Segment numbers, a segment as often as it occurs."""
@@ -74,10 +74,14 @@ class NodePricing:
             self._rows_of[segment] = tuple(int(r) for r in rows[rows < self.graph.rows])
         return self._rows_of[segment]
 
+    def rows_of_all(self, pattern: Pattern) -> list[int]:
+        """Coupling rows of a pattern, with repeats."""
+        return [row for segment in pattern for row in self.rows_of(segment)]
+
     def cost(self, pattern: Pattern) -> int:
         """Doubled cost of a pattern."""
-        rows = [row for j in pattern for row in self.rows_of(j)]
-        return sum(self._costs[j] for j in pattern) + self.planes.cost(rows)
+        own = sum(self._costs[segment] for segment in pattern)
+        return own + self.planes.cost(self.rows_of_all(pattern))
 
     def search(self, price: Ints, below: int, *, keep: int = 1) -> list[Priced]:
         """The `keep` cheapest patterns of value < `below`, cheapest first.

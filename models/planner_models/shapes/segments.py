@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner_models.shapes.blocks import Ints
 from planner_models.shapes.stages import StageGraph
+from planner_models.shapes.tilings import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from planner_models import bridge
-from planner_models.job import Job, Weights
-from planner_models.shapes.blocks import Block, Ints, copies_in_block
+from planner_models.job import Job, ModuleShape, Weights
+from planner_models.shapes.atoms import SplitBlock
+from planner_models.shapes.blocks import MAX_CELLS, Block, copies_in_block
+from planner_models.shapes.tilings import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,14 @@ class Arc:
         modules: modules of the ends; arcs of the same modules differ in weight alone.
         weight: cost of one link a lane pays, parallel links added up.
         overlap: [shape of the first, shape of the second] links inside a domain at most.
-        linked: [cell of the first] mask of the cells of the second it is linked with.
+        linked: [cell of the first, cell of the second] whether a link joins them.
     """
 
     ends: tuple[int, int]
     modules: tuple[int, int]
     weight: int
     overlap: Ints
-    linked: Ints
+    linked: npt.NDArray[np.bool_]
 
     @property
     def credit(self) -> Ints:
@@ -42,9 +44,9 @@ class Arc:
 
     def links(self, first: Ints, second: Ints) -> Ints:
         """[mask of the first, mask of the second] links between the cells of two masks."""
-        links = np.zeros((first.size, second.size), dtype=np.int64)
-        for cell, linked in enumerate(self.linked.tolist()):
-            links += (first[:, None] >> cell & 1) * np.bitwise_count(second & linked)
+        cells = self.linked.shape
+        reached = _bits(first, cells[0]) @ self.linked.astype(np.float32)
+        links: Ints = (reached @ _bits(second, cells[1]).T).astype(np.int64)
         return links
 
 
@@ -60,7 +62,7 @@ class StageGraph:
         constant: doubled cost of all pair links, as if every one were cut.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block | SplitBlock, ...]
     module: tuple[int, ...]
     offset: tuple[int, ...]
     arcs: tuple[Arc, ...]
@@ -71,9 +73,20 @@ class StageGraph:
         """Number of (stage, shape) pairs."""
         return self.offset[-1]
 
-    def block(self, stage: int) -> Block:
+    @property
+    def split(self) -> bool:
+        """Whether some block is too large for its tilings to be known."""
+        return any(isinstance(block, SplitBlock) for block in self.blocks)
+
+    def block(self, stage: int) -> Block | SplitBlock:
         """The block a stage is made of."""
         return self.blocks[self.module[stage]]
+
+    def members(self, stage: int, shape: int) -> Ints:
+        """Masks of a shape; blocks that are split have none."""
+        block = self.block(stage)
+        assert isinstance(block, Block)
+        return block.members[shape]
 
     def stage_and_shape(self, row: int) -> tuple[int, int]:
         """The stage a row belongs to, and the shape on it."""
@@ -88,9 +101,7 @@ class StageGraph:
 def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
     """Blocks, stages and arcs of a job whose domains hold at most `largest` slots."""
     copies = copies_in_block(job)
-    blocks = tuple(
-        Block(m, dp=job.dp, copies=copies, weights=weights, largest=largest) for m in job.modules
-    )
+    blocks = tuple(_block(m, job.dp, copies, weights, largest) for m in job.modules)
     module = tuple(i for i, m in enumerate(job.modules) for _ in range(m.pp))
     offset = np.concatenate([[0], np.cumsum([len(blocks[i]) for i in module])])
     weight = _pair_weights(job, weights)
@@ -99,13 +110,13 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
     arcs = []
     for ends, w in weight.items():
         m = module[ends[0]]
-        arcs.append(Arc(ends, (m, m), w, blocks[m].overlap, 1 << np.arange(blocks[m].cells)))
+        same = np.eye(blocks[m].cells, dtype=bool)
+        arcs.append(Arc(ends, (m, m), w, blocks[m].overlap, same))
     if len(blocks) == 2:
         ends = (job.modules[0].pp - 1, job.modules[0].pp)
         linked = _linked(job, copies)
-        crossing = _crossing(linked, *blocks, largest)
-        targets = linked @ (1 << np.arange(blocks[1].cells))
-        arcs.append(Arc(ends, (0, 1), weights.pp, crossing, targets))
+        crossing = _crossing(linked, blocks[0], blocks[1], largest)
+        arcs.append(Arc(ends, (0, 1), weights.pp, crossing, linked))
         constant += 2 * weights.pp * bridge.count(job)
     return StageGraph(
         blocks,
@@ -114,6 +125,14 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
         tuple(arc for arc in arcs if arc.weight > 0),
         constant,
     )
+
+
+def _block(
+    shape: ModuleShape, dp: int, copies: int, weights: Weights, largest: int
+) -> Block | SplitBlock:
+    """All subsets of a small block, small contents of a large one."""
+    kind = Block if shape.tp * shape.cp * copies <= MAX_CELLS else SplitBlock
+    return kind(shape, dp=dp, copies=copies, weights=weights, largest=largest)
 
 
 def _pair_weights(job: Job, weights: Weights) -> dict[tuple[int, int], int]:
@@ -137,11 +156,21 @@ def _linked(job: Job, copies: int) -> npt.NDArray[np.bool_]:
     return np.kron(np.eye(copies, dtype=np.int64), inside) > 0
 
 
-def _crossing(linked: npt.NDArray[np.bool_], encoder: Block, decoder: Block, largest: int) -> Ints:
+def _crossing(
+    linked: npt.NDArray[np.bool_],
+    encoder: Block | SplitBlock,
+    decoder: Block | SplitBlock,
+    largest: int,
+) -> Ints:
     """[encoder shape, decoder shape] greatest inner bridge links over all members of both.
 
-    Shapes too large to lie in one domain together are left at 0.
+    Shapes too large to lie in one domain together are left at 0. Without members, every cell is
+    taken to have as many links as any.
     """
+    if isinstance(encoder, SplitBlock) or isinstance(decoder, SplitBlock):
+        busiest = [int(linked.sum(axis=axis).max()) for axis in (1, 0)]
+        upper: Ints = np.minimum.outer(busiest[0] * encoder.size, busiest[1] * decoder.size)
+        return upper
     most = np.zeros((len(encoder), len(decoder)), dtype=np.int64)
     bits = _bits(np.concatenate(decoder.members), decoder.cells)
     starts = np.cumsum([0, *(masks.size for masks in decoder.members)])

@@ -6,12 +6,14 @@ classes matter: what is left after a piece has been removed is itself looked at 
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
-from planner_models.shapes.blocks import Block, Ints
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,38 +92,44 @@ class TilingGraph:
         return [Counter(tiling) for tiling in sorted(known[self.vertices - 1])]
 
 
-def tiling_graph(block: Block) -> TilingGraph:
-    """All cuts of a block into the shapes it lists.
+@dataclass(frozen=True, slots=True)
+class Tiler:
+    """Things of one kind that a stage has, each tiled by pieces.
 
-    Raises:
-        ValueError: some cells can never be covered (domains hold nothing).
+    Attributes:
+        count: how many of them a stage has.
+        graph: their tilings; shapes are pieces here.
+        pieces: number of different pieces.
     """
-    whole = (1 << block.cells) - 1
-    arcs: dict[int, Ints] = {}  # tail label -> [arc, (head label, shape)]
-    waiting = {int(block.label[whole])}
+
+    count: int
+    graph: TilingGraph
+    pieces: int
+
+
+def graph_of(
+    whole: int, cells: Callable[[int], int], pieces: Callable[[int], Iterable[tuple[int, int]]]
+) -> TilingGraph:
+    """The graph of everything that can be left of something.
+
+    Args:
+        whole: number of the class of the whole; 0 is nothing.
+        cells: number of cells of a class.
+        pieces: of a class, distinct (class left, shape removed) among the pieces that hold the
+            first cell left.
+    """
+    arcs: dict[int, list[tuple[int, int]]] = {}
+    waiting = {whole}
     while waiting:
         tail = waiting.pop()
-        arcs[tail] = _pieces(block, tail)
-        waiting |= {int(h) for h in np.unique(arcs[tail][:, 0]) if h and int(h) not in arcs}
-    order = sorted(arcs, key=lambda label: (label.bit_count(), label))
-    number = {label: i for i, label in enumerate([0, *order])}
-    tails = np.concatenate([np.full(len(arcs[label]), number[label]) for label in order])
-    heads = np.array([number[int(h)] for label in order for h in arcs[label][:, 0]])
-    shapes = np.concatenate([arcs[label][:, 1] for label in order])
-    cells = np.array([label.bit_count() for label in [0, *order]])[tails]
-    starts = [*np.flatnonzero(np.diff(cells, prepend=-1)), cells.size]
+        arcs[tail] = list(pieces(tail))
+        waiting |= {head for head, _ in arcs[tail] if head and head not in arcs}
+    order = [0, *sorted(arcs, key=lambda label: (cells(label), label))]
+    number = {label: i for i, label in enumerate(order)}
+    tails = np.array([number[tail] for tail in order[1:] for _ in arcs[tail]])
+    heads = np.array([number[head] for tail in order[1:] for head, _ in arcs[tail]])
+    shapes = np.array([shape for tail in order[1:] for _, shape in arcs[tail]])
+    size = np.array([cells(label) for label in order])[tails]
+    starts = [*np.flatnonzero(np.diff(size, prepend=-1)), size.size]
     layers = tuple(slice(int(a), int(b)) for a, b in pairwise(starts))
-    return TilingGraph(len(number), tails, heads, shapes, layers)
-
-
-def _pieces(block: Block, left: int) -> Ints:
-    """Distinct (class left, shape removed) among the pieces that hold the first cell left."""
-    subsets = np.array([left & -left], dtype=np.int64)
-    rest = left & (left - 1)
-    while rest:
-        subsets = np.concatenate([subsets, subsets | (rest & -rest)])
-        rest &= rest - 1
-    subsets = subsets[block.shape_of[subsets] >= 0]
-    return np.unique(
-        np.column_stack([block.label[left ^ subsets], block.shape_of[subsets]]), axis=0
-    )
+    return TilingGraph(len(order), tails, heads, shapes, layers)
