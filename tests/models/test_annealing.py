@@ -407,9 +407,9 @@ def test_runs_without_end_stop_at_the_deadline():
     assert found.runs > 1
 
 
-def test_a_run_doubles_and_cools_from_the_dearest_to_the_cheapest_link():
+def test_runs_are_short_and_long_and_cool_from_the_dearest_to_the_cheapest_link():
     task = task_of(JOBS["dense"])
-    assert list(Schedule(10, runs=3).lengths(task)) == [10, 20, 40]
+    assert list(Schedule(10, runs=9).lengths(task)) == [10, 20, 10, 10, 40, 10, 10, 10, 10]
     dearest = max(level.weight for level in task.levels) * 1000
     cheapest = min(level.weight for level in task.levels if level.weight)
     assert Schedule(hot=2.0, cold=0.5).range(task) == (2.0 * dearest, 0.5 * cheapest)

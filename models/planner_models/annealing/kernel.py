@@ -15,6 +15,9 @@ from planner_models.annealing.state import Row, State, Tables
 
 DRAWS = 9  # random numbers a proposal: which move, up to seven choices, acceptance
 
+# Shares of the moves, summed up. Pieces mend what misfits; on thousands of slots any two rarely do.
+ANY, PARTNER, LANES, PIECE, TRADE = 0.10, 0.30, 0.35, 0.70, 0.90
+
 COST, BEST, CLOCK, ACCEPTED = range(4)  # what a tally counts
 HEAT, COOLING = range(2)
 
@@ -258,16 +261,16 @@ def propose(t: Tables, s: State, clock: int, u: Row, r: int) -> int:
     """Write a proposal's transpositions into `left` and `right`; how many, 0 for none."""
     move = u[r]
     blocks = t.kinds - t.pieces
-    if move < 0.30:
+    if move < ANY:
         return any_two(t, s, u, r + 2)
-    if move < 0.55 or t.kinds == 0:
+    if move < PARTNER or t.kinds == 0:
         return to_partner(t, s, u, r + 2)
-    if blocks > 0 and (move >= 0.93 or t.pieces == 0):
+    if blocks > 0 and (move >= TRADE or t.pieces == 0):
         return trade(t, s, t.pieces + int(u[r + 1] * blocks), u, r + 2)
     kind = int(u[r + 1] * t.pieces)
-    if move < 0.65:
+    if move < LANES:
         return lanes(t, s, kind, u, r + 2)
-    if move < 0.80:
+    if move < PIECE:
         return piece(t, s, kind, clock, u, r + 2)
     return trade(t, s, kind, u, r + 2)
 

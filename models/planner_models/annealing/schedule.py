@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count, islice, repeat
 from time import monotonic
 from typing import Literal
 
@@ -13,14 +13,15 @@ Why = Literal["target", "asked", "deadline", "proposals"]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Runs of falling temperature, each twice as long as the one before.
+    """Runs of falling temperature: short ones, and long ones that double.
 
-    Every run starts anew from the start placement: a long run beats several short ones on most
-    problems, a second try beats both on some, and doubling costs at most half of either.
+    Every run starts anew from the start placement. Some problems need one long run, others many
+    tries, so time is split between both: run lengths are 1, 2, 1, 1, 4, 1, 1, 1, 1, 8, ... times
+    the first.
 
     Attributes:
         proposals: length of the first run, for each worker; None for 5,000 a slot (at least
-            400,000), with which 1,000 misfit slots come within 0.1 % of the best known.
+            400,000).
         runs: how many runs at most; None for as many as the deadline allows.
         hot: temperature at the start of a run, in units of the dearest link.
         cold: temperature at its end, in units of the cheapest link that costs anything. Stopping
@@ -35,7 +36,8 @@ class Schedule:
     def lengths(self, task: Task) -> Iterator[int]:
         """Proposals of each run."""
         first = self.proposals or max(400_000, 5_000 * task.slots)
-        return islice((first << k for k in range(63)), self.runs)
+        rounds = (chain(repeat(first, 1 << k), (first << k + 1,)) for k in count())
+        return islice(chain.from_iterable(rounds), self.runs)
 
     def range(self, task: Task) -> tuple[float, float]:
         """Temperatures at the two ends of a run, in units of cost."""
