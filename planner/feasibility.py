@@ -7,7 +7,7 @@ import numpy as np
 
 from planner.cost import domains_touched
 from planner.grid import Grid, Ints
-from planner.machines import Level, Machines
+from planner.machines import Bools, Level, Machines
 from planner.spec.problem import Problem
 
 
@@ -113,9 +113,8 @@ def _footprint(
     for level in machines.levels:
         for module in grid.modules:
             domain = level.domain[placement[module.mesh]]
-            pp, dp, cp, tp = domain.shape
-            spans = domains_touched(domain.reshape(-1, tp)).reshape(pp, dp, cp)
-            uneven = np.argwhere(spans.min(axis=2) != spans.max(axis=2))
+            spans = _spans(domain)
+            uneven = np.argwhere(_uneven_spans(domain))
             if len(uneven):
                 p, d = uneven[0].tolist()
                 text = (
@@ -124,8 +123,7 @@ def _footprint(
                 )
                 yield Violation("footprint", where, text)
                 return
-            rings = np.sort(np.moveaxis(domain, 2, 3).reshape(-1, cp), axis=1)
-            if _uneven_counts(rings):
+            if _uneven_counts(domain).any():
                 text = (
                     f"a CP group of the {module.name} has member counts in domains of "
                     f"{level.name} that differ by more than one"
@@ -134,17 +132,51 @@ def _footprint(
                 return
 
 
-def _uneven_counts(rings: Ints) -> bool:
-    """Whether some row (sorted domains of a group) has counts that differ by more than one."""
-    groups, size = rings.shape
-    new = np.ones((groups, size), bool)
+def _spans(domain: Ints) -> Ints:
+    """[pp, dp, cp] domains each TP group touches, given the domains of a module's mesh."""
+    spans: Ints = domains_touched(domain.reshape(-1, domain.shape[3])).reshape(domain.shape[:3])
+    return spans
+
+
+def _uneven_spans(domain: Ints) -> Bools:
+    """[pp, dp] whether the CP peers of a stage have TP groups of different span."""
+    spans = _spans(domain)
+    uneven: Bools = spans.min(axis=2) != spans.max(axis=2)
+    return uneven
+
+
+def _uneven_counts(domain: Ints) -> Bools:
+    """[pp, dp] whether some CP group's member counts in its domains differ by more than one."""
+    pp, dp, cp, tp = domain.shape
+    rings = np.sort(np.moveaxis(domain, 2, 3).reshape(-1, cp), axis=1)
+    new = np.ones(rings.shape, bool)
     new[:, 1:] = rings[:, 1:] != rings[:, :-1]
     starts = np.flatnonzero(new.ravel())
-    counts = np.diff(np.concatenate([starts, [groups * size]]))
-    first = np.searchsorted(starts, np.arange(groups) * size)
-    high = np.maximum.reduceat(counts, first)
-    low = np.minimum.reduceat(counts, first)
-    return bool((high - low > 1).any())
+    counts = np.diff(np.concatenate([starts, [rings.size]]))
+    first = np.searchsorted(starts, np.arange(len(rings)) * cp)
+    spread = np.maximum.reduceat(counts, first) - np.minimum.reduceat(counts, first)
+    uneven: Bools = spread.reshape(pp, dp, tp).max(axis=2) > 1
+    return uneven
+
+
+def offenders(problem: Problem, grid: Grid, placement: Ints) -> Bools:
+    """[world] ranks in groups or blocks that break within, hierarchical_cp or footprint."""
+    machines = problem.cluster.machines
+    broken = np.zeros(grid.world, bool)
+    confined = dict(problem.constraints.within)
+    if grid.hierarchy:
+        confined["hcp_0"] = "node"
+    for name, level in confined.items():
+        for groups in grid.groups[name]:
+            spread = domains_touched(machines.level(level).domain[placement[groups]]) > 1
+            broken[groups[spread]] = True
+    if problem.constraints.cp_symmetry == "footprint":
+        for fabric in machines.levels:
+            for module in grid.modules:
+                domain = fabric.domain[placement[module.mesh]]
+                broken[module.mesh[_uneven_spans(domain)]] = True
+                broken[module.mesh[_uneven_counts(domain)]] = True
+    return broken
 
 
 def _launch(problem: Problem, machines: Machines, placement: Ints) -> Iterator[Violation]:

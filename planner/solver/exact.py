@@ -43,7 +43,7 @@ def solve_exactly(search: Search, most: float = inf) -> None:
         start = problem.levels[0].domain[search.placement]
     result = assignment.solve(
         problem,
-        _limits(search, most),
+        search.limits(most),
         start=start,
         progress=lambda _cost, bound: search.raise_whole(bound or 0, BY),
         stop=search.options.stop,
@@ -62,18 +62,6 @@ def solve_exactly(search: Search, most: float = inf) -> None:
 
 def _problem(search: Search) -> assignment.Assignment:
     return exact_problem(search.problem, search.grid, search.weighing, (), search.bound)
-
-
-def _limits(search: Search, most: float) -> assignment.Limits:
-    left = max(min(search.left, most), 0.1)
-    deterministic = search.options.deterministic
-    return assignment.Limits(
-        seconds=None if deterministic else left,
-        work=left if deterministic else None,
-        workers=search.options.workers,
-        seed=search.options.seed,
-        gap=search.options.gap,
-    )
 
 
 def _refusal(search: Search, problem: assignment.Assignment) -> Infeasible:

@@ -27,16 +27,14 @@ def improve_by_neighbourhoods(search: Search) -> None:
     stale = 0
     current = search.placement
     while not search.done and stale < _PATIENCE:
-        freed = _freed(search, current, rng, _SIZES[int(rng.integers(len(_SIZES)))])
-        cells = problem.levels[0].domain
+        first = rng.choice(np.unique(search.machines.device_node[current]), 1)
+        count = _SIZES[int(rng.integers(len(_SIZES)))] - 1
+        freed = np.union1d(first, linked_nodes(search, current, first, rng, count))
         result = assignment.solve(
             problem,
-            _limits(search),
-            start=cells[current],
-            neighbourhood=assignment.Neighbourhood(
-                np.flatnonzero(np.isin(search.machines.device_node[current], freed)),
-                np.unique(cells[np.isin(search.machines.device_node, freed)]),
-            ),
+            search.limits(_SECONDS),
+            start=problem.levels[0].domain[current],
+            neighbourhood=neighbourhood_of(search, problem, current, freed),
             stop=search.options.stop,
         )
         search.spend(_SECONDS)
@@ -49,33 +47,32 @@ def improve_by_neighbourhoods(search: Search) -> None:
             current = result.devices
 
 
-def _limits(search: Search) -> assignment.Limits:
-    budget = min(_SECONDS, max(search.left, 0.1))
-    deterministic = search.options.deterministic
-    return assignment.Limits(
-        seconds=None if deterministic else budget,
-        work=budget if deterministic else None,
-        workers=search.options.workers,
-        seed=search.options.seed,
+def neighbourhood_of(
+    search: Search, problem: assignment.Assignment, placement: Ints, nodes: Ints
+) -> assignment.Neighbourhood:
+    """What the exact model may change when the contents of some nodes are dealt again."""
+    node = search.machines.device_node
+    return assignment.Neighbourhood(
+        np.flatnonzero(np.isin(node[placement], nodes)),
+        np.unique(problem.levels[0].domain[np.isin(node, nodes)]),
     )
 
 
-def _freed(search: Search, placement: Ints, rng: np.random.Generator, count: int) -> Ints:
-    """Nodes to free: a random one and those it shares the most links with, by chance."""
-    node = search.machines.device_node
-    at = node[placement]
-    first = int(rng.choice(np.unique(at)))
+def linked_nodes(
+    search: Search, placement: Ints, nodes: Ints, rng: np.random.Generator, count: int
+) -> Ints:
+    """Other nodes that share much weight of links with some nodes, drawn by chance."""
+    at = search.machines.device_node[placement]
     shared = np.zeros(len(search.machines.hosts))
     for kind, family in search.grid.rings.items():
         weight = search.weighing.kinds[kind]
         for groups in family:
-            touching = (at[groups] == first).any(axis=1)
+            touching = np.isin(at[groups], nodes).any(axis=1)
             np.add.at(shared, at[groups[touching]].ravel(), weight / groups.shape[1])
     for kind, ends in search.grid.pairs.items():
         for a, b in ((0, 1), (1, 0)):
-            here = ends[at[ends[:, a]] == first]
+            here = ends[np.isin(at[ends[:, a]], nodes)]
             np.add.at(shared, at[here[:, b]], search.weighing.kinds[kind])
-    shared[first] = 0
     order = np.argsort(-shared * rng.random(len(shared)), kind="stable")
-    freed: Ints = np.concatenate([[first], order[order != first][: count - 1]])
-    return freed
+    others: Ints = order[~np.isin(order, nodes)][:count]
+    return others

@@ -11,15 +11,22 @@ from planner.solver.leaves import solve_by_units
 from planner.solver.neighbourhoods import improve_by_neighbourhoods
 from planner.solver.outcome import Options, Outcome
 from planner.solver.regular import offer_regular
+from planner.solver.ruling import mend_rules
 from planner.solver.shaping import solve_by_shapes
 from planner.solver.state import Search
 from planner.spec.problem import Problem
+
+
+def _mend(state: Search) -> None:
+    mend_rules(state, search)
+
 
 STEPS: tuple[Callable[[Search], None], ...] = (
     offer_regular,
     bound_by_counting,
     solve_by_runs,
     solve_tiny_exactly,
+    _mend,
     solve_by_shapes,
     solve_by_units,
     anneal,

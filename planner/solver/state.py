@@ -15,6 +15,7 @@ from planner.solver.outcome import Options, Outcome, Proof, Stopped
 from planner.solver.translation import model_job, model_weights
 from planner.solver.weighing import Weighing, weigh
 from planner.spec.problem import Problem
+from planner_models import assignment
 from planner_models.job import Job, Weights
 
 _NEVER = 10  # times all weights together: dearer than whatever a cut could save
@@ -92,6 +93,18 @@ class Search:
     def asked(self) -> bool:
         """The same, as a callback."""
         return self.options.stop.is_set()
+
+    def limits(self, most: float) -> assignment.Limits:
+        """Limits of a run of the exact model: at most that long, and no longer than is left."""
+        budget = max(min(self.left, most), 0.1)
+        deterministic = self.options.deterministic
+        return assignment.Limits(
+            seconds=None if deterministic else budget,
+            work=budget if deterministic else None,
+            workers=self.options.workers,
+            seed=self.options.seed,
+            gap=self.options.gap,
+        )
 
     # The incumbent
 

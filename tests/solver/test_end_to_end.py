@@ -228,3 +228,18 @@ def test_fractional_and_wild_weights_keep_the_bound_below_the_cost() -> None:
         plan = planner.solve(Problem.model_validate(data), time_limit=3, workers=1)
         assert plan.solver["bound"] <= plan.solver["cost"]
         assert planner.verify(plan) == []
+
+
+def test_rules_that_no_bound_knows_are_mended_into_the_plan_without_them() -> None:
+    """Dead GPUs make the best free plan break the footprint in a few blocks only."""
+    nodes = [{"name": "a[1-2]", "gpus": 8, "offline": [0]}, {"name": "b[1-4]", "gpus": 8}]
+    job = {"decoder": {"tp": 4, "cp": 2, "pp": 1}, "dp": 5}
+    free = planner.solve(problem({"nodes": nodes}, job), time_limit=10, workers=1)
+    ruled = planner.solve(
+        problem({"nodes": nodes}, job, constraints={"cp_symmetry": "footprint"}),
+        time_limit=20,
+        workers=1,
+    )
+    assert planner.verify(ruled) == []
+    assert free.solver["cost"] <= ruled.solver["cost"] <= 3 * max(free.solver["cost"], 1000)
+    assert ruled.solver["bound"] >= free.solver["bound"]
