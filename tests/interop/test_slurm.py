@@ -1,5 +1,6 @@
 """Slurm on loopback: the exported hostfile and job script put every rank where the plan says."""
 
+import getpass
 import os
 import signal
 import socket
@@ -28,6 +29,7 @@ def free_ports(count):
 def configure(folder):
     text = (HARNESS / "slurm.conf").read_text().replace("@DIR@", str(folder))
     text = text.replace("@HOST@", socket.gethostname().split(".")[0])
+    text = text.replace("@USER@", getpass.getuser())
     for i, port in enumerate(free_ports(1 + len(NODES))):
         text = text.replace(f"@PORT{i}@", str(port))
     (folder / "state").mkdir()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.export import export
 from tests.export.plans import make_plan
 from tests.interop.conftest import HARNESS
 from tests.interop.tools import need
@@ -23,15 +24,12 @@ def plan():
     return make_plan({"cluster": {"nodes": 4}, "job": JOB}, placement)
 
 
-@pytest.fixture(scope="module")
-def reports(plan, tmp_path_factory):
-    """What every rank found, by rank."""
+def run_ranks(plan, folder, world):
+    """Start every rank of a plan or exported layout; what each found, by rank."""
     need("torch")
-    folder = tmp_path_factory.mktemp("torch")
-    plan.save(folder / "plan.json")
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, HARNESS / "torch_ranks.py", folder / "plan.json", folder],
+        [sys.executable, HARNESS / "torch_ranks.py", plan, folder],
         env={"PATH": "", "GLOO_SOCKET_IFNAME": "lo", "PYTHONPATH": str(root), "HOME": str(folder)},
         capture_output=True,
         text=True,
@@ -39,7 +37,15 @@ def reports(plan, tmp_path_factory):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(WORLD)]
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(world)]
+
+
+@pytest.fixture(scope="module")
+def reports(plan, tmp_path_factory):
+    """What every rank of the plan found."""
+    folder = tmp_path_factory.mktemp("torch")
+    plan.save(folder / "plan.json")
+    return run_ranks(folder / "plan.json", folder, WORLD)
 
 
 def bits(ranks):
@@ -99,3 +105,20 @@ def test_a_training_step_equals_the_unsplit_model(plan, reports):
         if rank in last:
             assert step["loss"] > 0.1
             assert step["loss_error"] < 1e-12
+
+
+def test_the_step_notices_a_lane_that_leaves_its_slice(tmp_path):
+    """Ten ranks from an exported layout: as planned, and with the lane megatron-core 0.12 crosses."""
+    job = {"encoder": {"tp": 2, "cp": 2}, "decoder": {"tp": 3, "cp": 2}, "dp": 1}
+    plan = make_plan({"cluster": {"nodes": 2, "gpus_per_node": 5}, "job": job}, list(range(10)))
+    layout = json.loads(export(plan, "torch")["torch.json"])
+    errors = {}
+    for name, lane in (("planned", [2, 7]), ("crossed", [1, 7])):
+        folder = tmp_path / name
+        folder.mkdir()
+        bridge = sorted(lane if pair == [2, 7] else pair for pair in layout["bridge"])
+        (folder / "torch.json").write_text(json.dumps(layout | {"bridge": bridge}))
+        found = run_ranks(folder / "torch.json", folder, 10)
+        errors[name] = max(report["step"]["gradient_error"] for report in found)
+    assert errors["planned"] < 1e-12
+    assert errors["crossed"] > 1e-3

