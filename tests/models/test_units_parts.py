@@ -10,10 +10,11 @@ from ortools.sat.python import cp_model
 
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.units.branch_and_cut import searched
+from planner_models.units.column_generation import generate
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.cut_groups import cut_bound
-from planner_models.units.gap import PatternLists
+from planner_models.units.gap import PatternLists, survivors
 from planner_models.units.heights import (
     mirrored,
     pattern_cost,
@@ -24,7 +25,7 @@ from planner_models.units.heights import (
 from planner_models.units.integer_master import IntegerMaster
 from planner_models.units.orders import filled, first_patterns
 from planner_models.units.pricing import NEVER, add_up
-from planner_models.units.programme import domains_of
+from planner_models.units.programme import SCALE, domains_of
 from tests.models.units_cases import random_prices, tiny
 from tests.oracle.slots_cost import content_cost, slot
 
@@ -221,14 +222,23 @@ def test_cheapest_content_is_the_cheapest_of_all_patterns(stages, copies, slices
     job = Job((ModuleShape(1, slices, stages),), dp=copies)
     pipeline = pipeline_of(job, Weights(0, 1, 3, 1))
     prices = random_prices(np.random.default_rng(seed), pipeline) // 3
-    # Whole planes pay: full height is cheap, stage by stage, and so is the way between them.
-    prices[1:-1, slices, slices] += 3 * (seed % 2)
+    # Going through from one whole plane to the next is dear, fair or cheap.
+    prices[1:-1, slices, slices] += 12 * (seed - 1)
     capacity = 6 if slices * copies == 2 else 5
     contents = Contents(pipeline, prices, 4, capacity)
     segments = every_segment(pipeline, capacity)
     for size in range(1, capacity + 1):
         patterns = every_pattern(pipeline, segments, size)
         assert contents.value[size] == min(reduced(pipeline, prices, 4, p) for p in patterns)
+
+
+def test_between_whole_planes_one_copy_may_go_through_and_another_not():
+    pipeline = pipeline_of(Job((ModuleShape(1, 1, 3),), dp=2), Weights(0, 0, 3, 1))
+    prices = np.zeros_like(pipeline.credit)
+    prices[0, 0, 1] = prices[3, 1, 0] = 5
+    contents = Contents(pipeline, prices, 1, 5)
+    assert contents.pattern(5) == ((0, (1,)), (0, (1, 1, 1)), (2, (1,)))
+    assert contents.value[5] == 3 - 2 - 4 * 5
 
 
 def test_one_copy_of_one_slice_has_no_planes():
@@ -255,3 +265,50 @@ def test_a_bound_on_slots_is_asked_at_two_tensor_weights():
     # Reduced to 2 * (1 + 1 + 1) / 2 = 3: 103 + 2 * (20 - 3) is more than 120.
     assert cut_bound(job, weights, pipeline_of(job, weights), [3, 1], master) == 137
     assert sorted(asked) == [3, 20]
+
+
+def test_domains_hold_at_least_what_the_idle_places_leave():
+    pipeline = pipeline_of(Job((ModuleShape(2, 1, 4),), dp=2), Weights(9, 1, 1, 1))
+    domains = domains_of(pipeline, np.array([5, 1, 4, 1]))
+    assert domains.capacity.tolist() == [1, 4, 5]
+    assert domains.count.tolist() == [2, 1, 1]
+    assert domains.least.tolist() == [0, 1, 2]
+    assert domains_of(pipeline, np.array([4, 3])) is None
+
+
+@pytest.mark.parametrize("above", [0, 1, 3])
+def test_survivors_are_all_patterns_within_the_gap(above):
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 2, 1, 1))
+    domains = domains_of(pipeline, np.array([5, 4, 4]))
+    columns = generate(pipeline, domains)
+    found = survivors(pipeline, domains, columns, columns.rounded + above)
+    assert found.complete
+    segments = every_segment(pipeline, 5)
+    for patterns, least, most in zip(
+        found.patterns, domains.least.tolist(), domains.capacity.tolist(), strict=True
+    ):
+        every = [
+            (reduced(pipeline, columns.prices, SCALE, p), p)
+            for size in range(least, most + 1)
+            for p in every_pattern(pipeline, segments, size)
+        ]
+        budget = min(price for price, _ in every)
+        budget += SCALE * (columns.rounded + above) - columns.bound
+        wanted = {pattern_pairs(pipeline, p).tobytes() for price, p in every if price <= budget}
+        fitting = {
+            pattern_pairs(pipeline, p).tobytes()
+            for price, p in every
+            if price <= budget and fits(pipeline, p)
+        }
+        listed = {pattern_pairs(pipeline, p).tobytes() for p in patterns}
+        assert fitting <= listed <= wanted
+
+
+def test_partitions_of_neighbouring_places_must_agree():
+    pipeline = pipeline_of(Job((ModuleShape(1, 4, 3),), dp=2), Weights(0, 1, 1, 1))
+    domains = domains_of(pipeline, np.array([24]))
+    # Before the middle stage its pieces are {1, 1, 1, 1} and {2, 2}, after it {2, 1, 1} twice.
+    torn = ((0, (1, 2, 4)), (0, (3, 2, 3)), (0, (4, 1, 1)), (1, (1,)), (1, (1,)), (1, (1,)))
+    assert IntegerMaster(pipeline, domains, [[torn]], low=0, high=99).solve().cost is None
+    sound = ((0, (4, 4, 4)), (0, (4, 4, 4)))
+    assert IntegerMaster(pipeline, domains, [[sound]], low=0, high=99).solve().cost == 0
