@@ -14,11 +14,16 @@ from planner.solver.regular import offer_regular
 from planner.solver.ruling import mend_rules
 from planner.solver.shaping import solve_by_shapes
 from planner.solver.state import Search
+from planner.solver.tiling import offer_tiles
 from planner.spec.problem import Problem
 
 
 def _mend(state: Search) -> None:
     mend_rules(state, search)
+
+
+def _tile(state: Search) -> None:
+    offer_tiles(state, search)
 
 
 STEPS: tuple[Callable[[Search], None], ...] = (
@@ -27,6 +32,7 @@ STEPS: tuple[Callable[[Search], None], ...] = (
     solve_by_runs,
     solve_tiny_exactly,
     _mend,
+    _tile,
     solve_by_shapes,
     solve_by_units,
     anneal,

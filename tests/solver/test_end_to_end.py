@@ -243,3 +243,11 @@ def test_rules_that_no_bound_knows_are_mended_into_the_plan_without_them() -> No
     assert planner.verify(ruled) == []
     assert free.solver["cost"] <= ruled.solver["cost"] <= 3 * max(free.solver["cost"], 1000)
     assert ruled.solver["bound"] >= free.solver["bound"]
+
+
+def test_a_large_misfit_job_is_made_of_tiles() -> None:
+    """Twelve times the misfit of two copies on seven nodes, whose optimum is 8,490."""
+    job = {**MISFIT["job"], "dp": 24}
+    plan = planner.solve(problem(84, job), time_limit=40, workers=2)
+    assert plan.solver["cost"] <= 12 * 8490
+    assert planner.verify(plan) == []
