@@ -92,7 +92,8 @@ def _cut_up(
     """A placement with these contents: at the solution's cost, or somewhat above it."""
     graph = bound.relaxation.graph
     pieces = pieces_of(bound.relaxation, solution, bound.capacities)
-    copies = deal_copies(bound.relaxation, pieces, bound.packing, quiet_solver(deadline))
+    solver = quiet_solver(deadline)
+    copies = deal_copies(bound.relaxation, pieces, bound.packing, solution.loss, solver)
     if copies is None:
         return None
     heaviest = max([1, *(arc.weight for arc in graph.arcs)])
@@ -122,9 +123,13 @@ def pieces_of(relaxation: Relaxation, solution: Solution, capacities: Sequence[i
 
 
 def deal_copies(
-    relaxation: Relaxation, pieces: Sequence[Piece], packing: Packing, solver: cp_model.CpSolver
+    relaxation: Relaxation,
+    pieces: Sequence[Piece],
+    packing: Packing,
+    loss: int,
+    solver: cp_model.CpSolver,
 ) -> list[int] | None:
-    """Block copy of every piece, or nothing if none was found."""
+    """Block copy of every piece, at most `loss` lost for cores, or nothing if none was found."""
     model = cp_model.CpModel()
     lots = _lots(pieces)
     dealing = Dealing(model, relaxation, [(pieces[lot[0]].rows, len(lot)) for lot in lots])
@@ -137,7 +142,7 @@ def deal_copies(
         for b in range(relaxation.graph.blocks[0].blocks if len(together) > 1 else 0):
             apart = model.add(sum(dealing.deal[u][b] for u in together) <= 1)
             apart.with_name(f"apart[{domain},{stage},{b}]")
-    model.minimize(dealing.loss)
+    model.add(dealing.loss <= loss).with_name("loss")
     for core in packing.cores:
         dealing.avoid(core)
     while solver.solve(model) in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
