@@ -1,11 +1,11 @@
 """Plans that fill one domain after the other: the first columns, so that a plan always exists."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
-from planner_models.units.heights import Ints, Pattern, Pipeline
+from planner_models.units.heights import Ints, Pattern, Pipeline, Segment
 from planner_models.units.programme import Domains
 
 AXES = ((1, 0, 2), (0, 1, 2), (2, 1, 0))
@@ -20,8 +20,8 @@ def first_patterns(pipeline: Pipeline, domains: Domains) -> Iterator[list[list[P
         domain_of = filled(pipeline, domains.capacity[kinds], axes)
         if domain_of is not None:
             found: list[list[Pattern]] = [[] for _ in domains.count]
-            for n, k in enumerate(kinds):
-                found[k].append(pattern_of(domain_of == n))
+            for k, pattern in zip(kinds, patterns_of(domain_of, len(kinds)), strict=True):
+                found[k].append(pattern)
             yield found
 
 
@@ -43,13 +43,15 @@ def filled(pipeline: Pipeline, capacities: Ints, axes: tuple[int, ...]) -> Ints 
     return domain_of.transpose(np.argsort(axes))
 
 
-def pattern_of(held: Ints) -> Pattern:
-    """The pattern of the units that a domain holds, [P, D, H] true or false."""
-    heights = held.sum(2)
-    segments = []
-    for d in np.flatnonzero(heights.any(0)).tolist():
-        touched = (heights[:, d] > 0).astype(np.int64)
-        edges = np.flatnonzero(np.diff(touched, prepend=0, append=0)).tolist()
-        for first, behind in zip(edges[::2], edges[1::2], strict=True):
-            segments.append((first, tuple(heights[first:behind, d].tolist())))
-    return tuple(sorted(segments))
+def patterns_of(domain_of: Ints, count: int) -> list[Pattern]:
+    """What each of `count` domains holds, from the domain of every unit, [P, D, H], -1 for none."""
+    p, d, _ = np.nonzero(domain_of >= 0)
+    held = np.stack([domain_of[domain_of >= 0], d, p], axis=1)
+    pieces, heights = np.unique(held, axis=0, return_counts=True)
+    follows = (np.diff(pieces, axis=0) == (0, 0, 1)).all(1)
+    segments: list[list[Segment]] = [[] for _ in range(count)]
+    starts = np.flatnonzero(np.concatenate([[True], ~follows])).tolist()
+    for first, behind in pairwise([*starts, len(pieces)]):
+        owner, _, stage = pieces[first].tolist()
+        segments[owner].append((stage, tuple(heights[first:behind].tolist())))
+    return [tuple(sorted(found)) for found in segments]
