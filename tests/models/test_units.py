@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner_models import units
+from planner_models import master, units
 from planner_models.job import Job, ModuleShape, Weights
 from tests.models.units_cases import domain_of_slots, tiny
 from tests.oracle.slots_cost import cost, optimum
@@ -135,3 +135,28 @@ def test_stages_of_many_slices_are_counted():
     found = units.bound(job, DEFAULT, [8 * 32] * 4)
     # A leaf holds two stages of a copy: each pipeline is cut once, each plane in two.
     assert (found.value, found.proof) == (8 * 32 * 10 + 4 * 8 * 2, "counted")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dp", "leaves"),
+    [
+        (ModuleShape(8, 2, 4), 4, [64] * 4),
+        (ModuleShape(4, 2, 8), 4, [128, 128]),
+        (ModuleShape(8, 1, 4), 8, [32] * 8),
+        (ModuleShape(2, 4, 4), 4, [16] * 8),
+    ],
+)
+def test_regular_jobs_have_the_bound_that_counts_slots(shape, dp, leaves):
+    job = Job((shape,), dp)
+    assert units.bound(job, DEFAULT, leaves).value == master.bound(job, DEFAULT, leaves)
+
+
+def test_uneven_leaves_are_bounded_above_what_counting_slots_gives():
+    job, leaves = Job((ModuleShape(8, 2, 6),), dp=6), [8 * n for n in (15, 9, 12, 16, 10, 10)]
+    assert units.bound(job, DEFAULT, leaves).value > master.bound(job, DEFAULT, leaves)
+
+
+def test_one_stage_is_not_closed_to_a_cycle():
+    plain = Job((ModuleShape(2, 2, 1),), dp=4)
+    closed = Job((ModuleShape(2, 2, 1, vpp=2),), dp=4, tied=True)
+    assert units.bound(closed, DEFAULT, [6, 6, 4]) == units.bound(plain, DEFAULT, [6, 6, 4])

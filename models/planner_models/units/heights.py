@@ -111,7 +111,8 @@ def pipeline_of(job: Job, weights: Weights) -> Pipeline:
         >>> pipeline_of(Job((ModuleShape(8, 2, 4),), dp=2), Weights(1000, 100, 1, 10)).total
         16
     """
-    if job.tied or any(m.ep > 1 or m.vpp > 1 for m in job.modules):
+    closed = any(m.vpp > 1 and m.pp > 1 for m in job.modules)
+    if closed or (job.tied and job.modules[-1].pp > 1) or any(m.ep > 1 for m in job.modules):
         raise ValueError("units know no experts, no virtual stages and no tied embeddings")
     tensor = np.repeat([m.tp for m in job.modules], [m.pp for m in job.modules])
     slices = np.repeat([m.cp for m in job.modules], [m.pp for m in job.modules])
