@@ -17,14 +17,14 @@ from planner_models.annealing import (
     Task,
     anneal,
     broken,
+    coarse,
     cost,
     kernel,
     structure,
 )
 from planner_models.annealing import compiled as compiling
 from planner_models.annealing.chain import Chain
-from planner_models.annealing.state import penalised_cost, seated, tables
-from planner_models.annealing.units import coarse
+from planner_models.annealing.state import penalised_cost, penalty, seated, tables
 from planner_models.job import Job, ModuleShape, Weights
 from tests.oracle import slots_cost
 
@@ -441,6 +441,23 @@ def test_a_start_that_is_no_placement_is_refused():
     for start in ([0, 0], [0, 2]):
         with pytest.raises(ValueError, match="a usable device of its own"):
             anneal(task, np.array(start))
+
+
+def test_a_group_too_large_for_its_counts_is_refused():
+    n = 32_768
+    node = Level(1, np.zeros(n, dtype=int))
+    task = Task(n, (Family(1, np.zeros(n, dtype=int)),), Pairs(), (node,), np.arange(n))
+    with pytest.raises(ValueError, match="more than 32767 members"):
+        tables(task)
+
+
+def test_a_broken_rule_costs_fifty_times_everything_else():
+    task = within_node()
+    alone = np.arange(task.devices.max() + 1)  # a domain for every device: all links are paid
+    levels = tuple(Level(level.weight, alone) for level in task.levels)
+    torn = Task(task.slots, task.families, task.pairs, levels, task.devices)
+    dearest = cost(torn, task.first_fit())
+    assert penalty(task) > 50 * dearest > 0
 
 
 # -- numba ---------------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ from planner_models.annealing.problem import Family, Level, Pairs, Task, broken,
 from planner_models.annealing.schedule import Schedule, Stop
 from planner_models.annealing.search import Result, anneal
 from planner_models.annealing.structure import Structure, structure
+from planner_models.annealing.units import Coarse, coarse
 
 __all__ = [
+    "Coarse",
     "Family",
     "Level",
     "Pairs",
@@ -16,6 +18,7 @@ __all__ = [
     "Task",
     "anneal",
     "broken",
+    "coarse",
     "cost",
     "structure",
 ]

@@ -132,13 +132,13 @@ def _pairs(job: Job, weights: Weights) -> Pairs:
     if len(blocks) == 2:
         found.append((*_bridge(blocks[0][-1], blocks[1][0]), weights.pp))
     return Pairs(
-        np.concatenate([a.ravel() for a, _, w in found if w] or [first_none()]),
-        np.concatenate([b.ravel() for _, b, w in found if w] or [first_none()]),
-        np.concatenate([np.full(a.size, w) for a, _, w in found if w] or [first_none()]),
+        np.concatenate([a.ravel() for a, _, w in found if w] or [_nothing()]),
+        np.concatenate([b.ravel() for _, b, w in found if w] or [_nothing()]),
+        np.concatenate([np.full(a.size, w) for a, _, w in found if w] or [_nothing()]),
     )
 
 
-def first_none() -> Ints:
+def _nothing() -> Ints:
     """An empty array, for jobs without pair links."""
     return np.zeros(0, dtype=np.int64)
 
