@@ -112,11 +112,17 @@ class Task:
 
     @cached_property
     def scale(self) -> tuple[int, int]:
-        """Dearest and cheapest positive cost of one link; (0, 0) if nothing costs anything."""
+        """Dearest and cheapest positive cost of one link.
+
+        (0, 0) if there is nothing to search for, (1, 1) if only `within` rules are.
+        """
         kinds = [f.weight for f in self.families] + np.unique(self.pairs.weight).tolist()
         found = [k * level.weight for k in kinds for level in self.levels]
         positive = [w for w in found if w > 0]
-        return (max(positive), min(positive)) if positive else (0, 0)
+        if positive:
+            return max(positive), min(positive)
+        ruled = int(any(f.within is not None for f in self.families))
+        return ruled, ruled
 
     def first_fit(self) -> Ints:
         """The placement of slot i on the i-th usable device."""

@@ -84,7 +84,7 @@ def penalty(task: Task) -> int:
         size = np.bincount(family.group[family.group >= 0])
         links = size * (size - 1) // 2 if family.all_to_all else size
         most += family.weight * int(links.sum())
-    return 50 * most * sum(level.weight for level in task.levels) + 1
+    return 50 * max(1, most * sum(level.weight for level in task.levels))
 
 
 def tables(task: Task) -> Tables:
