@@ -12,15 +12,11 @@ from pathlib import Path
 
 import pytest
 
-HOME = Path(
-    os.environ.get("PLANNER_INTEROP")
-    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    / "rank-layout-planner"
-    / "interop"
-)
-"""Where .ci/interop-setup keeps what cannot stand beside the rest."""
-
 BIN = Path(sys.executable).parent
+"""Programs of the environment the tests run in, FOLDER/venv of .ci/interop-setup FOLDER."""
+
+HOME = BIN.parents[1]
+"""FOLDER itself, where what cannot stand beside the rest is kept."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +106,7 @@ def need(*names: str) -> None:
     for name in names:
         if TOOLS[name].version() is None:
             pytest.fail(
-                f"{name} cannot be used: {TOOLS[name].how}; .ci/interop-setup installs all",
+                f"{name} cannot be used: {TOOLS[name].how}; "
+                "`.ci/interop-setup FOLDER` installs all, `.ci/interop-tests FOLDER` uses it",
                 pytrace=False,
             )
