@@ -304,6 +304,19 @@ def test_groups_stay_within_their_domain_at_any_temperature():
     assert chain.accepted > 300
 
 
+def test_levels_that_cost_nothing_are_left_out_unless_a_rule_names_them():
+    node, leaf, pod = (
+        Level(0, np.arange(4)),
+        Level(0, np.arange(4) // 2),
+        Level(5, np.zeros(4, int)),
+    )
+    pair = np.array([0, 1, 0, 1])
+    for families, felt in [((Family(1, pair),), (2,)), ((Family(1, pair, within=1),), (1, 2))]:
+        task = Task(4, families, Pairs(), (node, leaf, pod), np.arange(4))
+        assert task.felt == felt
+        assert tables(task).domains.tolist() == [[2, 1], [1]][len(felt) == 1]
+
+
 def test_rules_alone_are_searched_for_too():
     pair = np.array([0, 1, 0, 1])
     node = Level(0, np.array([0, 0, 1, 1]))

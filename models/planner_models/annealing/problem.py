@@ -124,6 +124,13 @@ class Task:
         ruled = int(any(f.within is not None for f in self.families))
         return ruled, ruled
 
+    @cached_property
+    def felt(self) -> tuple[int, ...]:
+        """The levels a search has to look at: those that cost something or that a rule names."""
+        named = {f.within for f in self.families}
+        found = (k for k, level in enumerate(self.levels) if level.weight or k in named)
+        return tuple(found) or (0,)
+
     def first_fit(self) -> Ints:
         """The placement of slot i on the i-th usable device."""
         return self.devices[: self.slots].astype(np.int64)

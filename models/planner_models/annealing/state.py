@@ -124,7 +124,7 @@ def tables(task: Task) -> Tables:
     return Tables(
         seats=int(task.devices.size),
         slots=task.slots,
-        levels=len(task.levels),
+        levels=len(task.felt),
         groups=groups,
         rings=first_cross,
         domain=domain.ravel(),
@@ -145,7 +145,7 @@ def tables(task: Task) -> Tables:
         weight=_weights(
             task, [*rings, *crosses], np.concatenate([ring_family, cross_family + len(rings)])
         ),
-        level_weight=np.array([level.weight for level in task.levels], dtype=np.int64),
+        level_weight=np.array([task.levels[k].weight for k in task.felt], dtype=np.int64),
         kinds=len(task.pieces) + len(task.blocks),
         pieces=len(task.pieces),
         bundle=bundle.ravel(),
@@ -204,18 +204,18 @@ def _links(task: Task) -> tuple[Ints, Ints, Ints]:
 
 def _domains(task: Task) -> tuple[Ints, Ints]:
     """[levels, seats] domain of each seat, numbered from 0 in each level; [levels] how many."""
-    found = np.stack([_ranked(level.domain[task.devices]) for level in task.levels])
+    found = np.stack([_ranked(task.levels[k].domain[task.devices]) for k in task.felt])
     return found, found.max(axis=1) + 1
 
 
 def _weights(task: Task, families: list[Family], family: Ints) -> Ints:
     """[levels * groups] weight of a link, with the penalty where `within` forbids it."""
     weight = np.array([f.weight for f in families], dtype=np.int64)
-    level_weight = np.array([level.weight for level in task.levels], dtype=np.int64)
+    level_weight = np.array([task.levels[k].weight for k in task.felt], dtype=np.int64)
     found = level_weight[:, None] * weight[family][None, :]
     for k, f in enumerate(families):
         if f.within is not None:
-            found[f.within, family == k] += penalty(task)
+            found[task.felt.index(f.within), family == k] += penalty(task)
     return found.ravel()
 
 
