@@ -40,6 +40,7 @@ class Machines:
         online: [devices] whether a device may hold a rank.
         uuids: for nodes that state them, the UUID of each GPU.
         levels: from the finest to the coarsest; the node level is always among them.
+        rails: [devices] rail of each GPU; links between GPUs of one rail cross the fewest switches.
     """
 
     hosts: tuple[str, ...]
@@ -47,6 +48,7 @@ class Machines:
     online: Bools
     uuids: dict[str, tuple[str, ...]]
     levels: tuple[Level, ...]
+    rails: Ints
 
     @cached_property
     def first_device(self) -> Ints:

@@ -27,6 +27,7 @@ class _Host:
     gpus: int
     offline: tuple[int, ...]
     uuids: tuple[str, ...]
+    rails: tuple[int, ...]
 
 
 def without(cluster: Cluster, lost: Iterable[str]) -> Cluster:
@@ -98,19 +99,26 @@ def _hosts(machines: Machines) -> list[_Host]:
     for name, start, gpus in zip(machines.hosts, first, machines.gpus.tolist(), strict=True):
         online = machines.online[start : start + gpus].tolist()
         offline = tuple(g for g, on in enumerate(online) if not on)
-        out.append(_Host(name, gpus, offline, machines.uuids.get(name, ())))
+        rails = tuple(machines.rails[start : start + gpus].tolist())
+        out.append(_Host(name, gpus, offline, machines.uuids.get(name, ()), rails))
     return out
 
 
 def _listed(hosts: Sequence[_Host], usual: int) -> list[NodeItem]:
     """Neighbours that look alike under one hostlist."""
     out: list[NodeItem] = []
-    for (gpus, offline, uuids), run in groupby(hosts, key=lambda h: (h.gpus, h.offline, h.uuids)):
+    for (gpus, offline, uuids, rails), run in groupby(
+        hosts, key=lambda h: (h.gpus, h.offline, h.uuids, h.rails)
+    ):
         names = fold(h.name for h in run)
-        if gpus == usual and not offline and not uuids:
+        named = None if rails == tuple(range(gpus)) else list(rails)
+        if gpus == usual and not offline and not uuids and named is None:
             out.append(names)
         else:
-            out.append(Node(name=names, gpus=gpus, offline=list(offline), uuids=list(uuids)))
+            node = Node(
+                name=names, gpus=gpus, offline=list(offline), uuids=list(uuids), rails=named
+            )
+            out.append(node)
     return out
 
 
@@ -151,7 +159,10 @@ def _restored(cluster: Cluster, names: Sequence[str], where: str) -> Cluster:
 def _appended(cluster: Cluster, names: list[str], domain: str | None, where: str) -> Cluster:
     hosts = [
         *_hosts(cluster.machines),
-        *(_Host(name, cluster.gpus_per_node, (), ()) for name in names),
+        *(
+            _Host(name, cluster.gpus_per_node, (), (), tuple(range(cluster.gpus_per_node)))
+            for name in names
+        ),
     ]
     levels = [_joined(cluster, level, names, domain, where) for level in cluster.levels]
     nodes = _listed(hosts, cluster.gpus_per_node)

@@ -8,6 +8,7 @@ from planner.cost import Links
 from planner.grid import Grid, Ints
 from planner.machines import Level
 from planner.plan import Plan
+from planner.rails import rail_counts
 from planner.spec.names import LINK_KINDS
 
 
@@ -31,6 +32,7 @@ def summary(plan: Plan) -> dict[str, Any]:
         "traffic": plan.traffic,
         "baseline_traffic": plan.baseline.get("traffic"),
         "cp_ring": ring_crossings(plan),
+        "on_rail": on_rail(plan),
         "proof": plan.solver.get("levels", []),
         "hosts": len(plan.hosts),
         "master": plan.hosts[0],
@@ -55,6 +57,12 @@ def datasets_per_host(plan: Plan) -> dict[str, int]:
     per_host = np.bincount(plan.seats.host[plan.grid.dataset], minlength=len(plan.hosts))
     slots, hosts = np.unique(per_host, return_counts=True)
     return {str(s): h for s, h in zip(slots.tolist(), hosts.tolist(), strict=True)}
+
+
+def on_rail(plan: Plan) -> dict[str, int]:
+    """Links that leave a node, and how many of them stay on their rail."""
+    counts = rail_counts(plan.grid, plan.machines, plan.placement).values()
+    return {"aligned": sum(good for good, _ in counts), "links": sum(n for _, n in counts)}
 
 
 def ring_crossings(plan: Plan) -> dict[str, int]:

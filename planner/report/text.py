@@ -87,6 +87,10 @@ def _layout(plan: Plan) -> list[Text]:
     if any(crossings.values()):
         text = ", ".join(f"{number(n)} at {level}" for level, n in crossings.items())
         lines.append(Text(f"borders the CP ring crosses in cp order: {text}"))
+    rails = facts["on_rail"]
+    if rails["links"]:
+        share = f"{100 * rails['aligned'] / rails['links']:.1f}"
+        lines.append(Text(f"on their rail: {share} % of the links that leave a node"))
     idle = facts["idle"]
     if idle:
         more = f" and {len(idle) - 8} more" if len(idle) > 8 else ""

@@ -2,7 +2,8 @@
 
 Contents of interchangeable domains are sorted by the lowest trainer rank they hold, ranks ascend
 with the GPU index inside a domain, and context slices are labelled so that neighbours in the CP
-ring share domains. None of it changes a link count.
+ring share domains. Last, GPUs inside a domain trade places where that keeps links on their rail.
+None of it changes a link count.
 """
 
 from collections import defaultdict
@@ -13,6 +14,7 @@ import numpy as np
 from planner.feasibility import broken_constraints
 from planner.grid import Grid, Ints
 from planner.machines import Machines
+from planner.solver.rails import align_rails
 from planner.spec.problem import Problem
 
 _EXACT_RING = 7  # slices up to which all ring orders are tried
@@ -25,10 +27,10 @@ def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
     """
     machines = problem.cluster.machines
     placement = _accepted(problem, grid, placement, _ring_order(problem, grid, placement))
-    if problem.constraints.pins:
-        return placement
-    placement = _accepted(problem, grid, placement, _sorted_domains(machines, placement))
-    return rank_zero_first(machines, placement)
+    if not problem.constraints.pins:
+        placement = _accepted(problem, grid, placement, _sorted_domains(machines, placement))
+        placement = rank_zero_first(machines, placement)
+    return align_rails(problem, grid, placement)
 
 
 def _accepted(problem: Problem, grid: Grid, old: Ints, new: Ints) -> Ints:

@@ -26,6 +26,9 @@ class Node(Strict):
     gpus: Count | None = Field(None, description="GPUs of each; default cluster.gpus_per_node")
     offline: list[Index] = Field([], description="GPU indices that may hold no rank")
     uuids: list[str] = Field([], description="UUID of each GPU, in index order")
+    rails: list[Index] | None = Field(
+        None, description="Rail of each GPU, in index order; default its index"
+    )
 
 
 class FabricLevel(Strict):
@@ -93,6 +96,7 @@ class _Host:
     gpus: int
     offline: Sequence[int]
     uuids: Sequence[str]
+    rails: Sequence[int]
     path: str
 
 
@@ -124,17 +128,17 @@ def _expand_nodes(cluster: Cluster) -> Iterator[_Host]:
     path = f"{PATH}.nodes"
     if isinstance(nodes, int):
         _refuse_absurd(nodes, default, path)
-        yield from (_Host(f"node{i}", default, (), (), path) for i in range(nodes))
+        yield from (_Host(f"node{i}", default, (), (), (), path) for i in range(nodes))
         return
     items = [nodes] if isinstance(nodes, str) else nodes
     for i, item in enumerate(items):
         here = path if isinstance(nodes, str) else f"{path}[{i}]"
         if isinstance(item, str):
-            yield from (_Host(n, default, (), (), here) for n in expand_hostlist(item, here))
+            yield from (_Host(n, default, (), (), (), here) for n in expand_hostlist(item, here))
         else:
             gpus = default if item.gpus is None else item.gpus
             for name in expand_hostlist(item.name, f"{here}.name"):
-                yield _Host(name, gpus, item.offline, item.uuids, here)
+                yield _Host(name, gpus, item.offline, item.uuids, item.rails or (), here)
 
 
 def _refuse_absurd(nodes: int, gpus: int, path: str) -> None:
@@ -190,15 +194,16 @@ def _check_gpus(host: _Host) -> None:
                 expected=f"0 to {host.gpus - 1} (node {host.name} has {host.gpus} GPUs)",
             )
         )
-    if host.uuids and len(host.uuids) != host.gpus:
-        raise InputError(
-            Complaint(
-                f"{host.path}.uuids",
-                "one UUID a GPU",
-                got=f"{len(host.uuids)}",
-                expected=f"{host.gpus}",
+    for what, given in (("UUID", host.uuids), ("rail", host.rails)):
+        if given and len(given) != host.gpus:
+            raise InputError(
+                Complaint(
+                    f"{host.path}.{what.lower()}s",
+                    f"one {what} a GPU",
+                    got=f"{len(given)}",
+                    expected=f"{host.gpus}",
+                )
             )
-        )
 
 
 def _check_uuids(hosts: Sequence[_Host]) -> None:
@@ -226,7 +231,8 @@ def _build(cluster: Cluster) -> Machines:
         if host.offline:
             online[first[h] + np.array(host.offline)] = False
     names = tuple(h.name for h in hosts)
-    bare = Machines(names, gpus, online, {h.name: tuple(h.uuids) for h in hosts if h.uuids}, ())
+    uuids = {h.name: tuple(h.uuids) for h in hosts if h.uuids}
+    bare = Machines(names, gpus, online, uuids, (), _rails(hosts, gpus, first))
     levels = [Level("node", cluster.node_weight, bare.device_node, names)]
     paths = {"node": PATH}
     for i, level in enumerate(cluster.levels):
@@ -237,7 +243,16 @@ def _build(cluster: Cluster) -> Machines:
     ordered = order_levels(levels)
     for fine, coarse in pairwise(ordered):
         _check_nesting(fine, coarse, paths)
-    return Machines(names, gpus, online, bare.uuids, ordered)
+    return Machines(names, gpus, online, bare.uuids, ordered, bare.rails)
+
+
+def _rails(hosts: Sequence[_Host], gpus: Ints, first: Ints) -> Ints:
+    """[devices] rail of each GPU."""
+    rails = np.arange(int(gpus.sum()), dtype=np.int64) - np.repeat(first, gpus)
+    for h, host in enumerate(hosts):
+        if host.rails:
+            rails[first[h] : first[h] + gpus[h]] = host.rails
+    return rails
 
 
 def _check_level_name(level: FabricLevel, taken: dict[str, str], path: str) -> None:
