@@ -43,7 +43,13 @@ SHOWN = 20
     show_default=True,
     help="Of each point: units of work of about a second, or seconds with --wall-clock.",
 )
-@click.option("--gap", type=click.FloatRange(0, 1), default=0.0, show_default=True)
+@click.option(
+    "--gap",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    help="Each point stops once (cost - bound) / cost is this small.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
 @click.option("--wall-clock", is_flag=True, help="Limit seconds; equal sweeps may then differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
@@ -176,7 +182,8 @@ def _show(frame: Any, *, as_json: bool) -> None:
         from planner.cli.output import console  # noqa: PLC0415
         from planner.sweeping.text import sweep_table  # noqa: PLC0415
 
-        console().print(sweep_table(frame, SHOWN), highlight=False)
+        if "cost" in frame:
+            console().print(sweep_table(frame, SHOWN), highlight=False)
         for reason, count in Counter(frame["reason"].dropna()).most_common():
             click.echo(f"{count} refused: {reason}")
     for name, (asked, computed) in frame.attrs["worked_out"].items():

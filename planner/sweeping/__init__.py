@@ -32,7 +32,7 @@ def sweep(
     executor: Executor | None = None,
     workers: int | None = None,
     time_limit: float = 10.0,
-    gap: float = 0.0,
+    gap: float = 0.01,
     seed: int = 0,
     deterministic: bool = True,
     sort: Sort = "auto",
@@ -56,7 +56,7 @@ def sweep(
         executor: any `concurrent.futures.Executor`; None solves here, or in `workers` processes.
         workers: processes of our own, if no executor is given.
         time_limit: of each point, in seconds, or deterministic units of about a second.
-        gap: each point stops once (cost - bound) / cost is this small.
+        gap: each point stops once (cost - bound) / cost is this small; sizes differ by far more.
         seed: of each point.
         deterministic: equal sweeps give equal tables, wherever and in whatever order they run.
         sort: what the table is sorted by, best first; see `planner.sweeping.tables.table`.
