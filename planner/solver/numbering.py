@@ -14,7 +14,6 @@ import numpy as np
 from planner.feasibility import broken_constraints
 from planner.grid import Grid, Ints
 from planner.machines import Machines
-from planner.solver.rails import align_rails
 from planner.spec.problem import Problem
 
 _EXACT_RING = 7  # slices up to which all ring orders are tried
@@ -30,6 +29,8 @@ def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
     if not problem.constraints.pins:
         placement = _accepted(problem, grid, placement, _sorted_domains(machines, placement))
         placement = rank_zero_first(machines, placement)
+    from planner.solver.rails import align_rails  # noqa: PLC0415 - OR-tools only when solving
+
     return align_rails(problem, grid, placement)
 
 
