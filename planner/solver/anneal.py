@@ -1,6 +1,7 @@
 """Annealing with structural moves: for whatever assembly leaves, and the first good plan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 
 import numpy as np
 
@@ -9,10 +10,13 @@ from planner.grid import Ints
 from planner.plan import megatron_order
 from planner.solver.regular import with_pins
 from planner.solver.state import Search
+from planner.solver.translation import from_canonical
 from planner_models import annealing
 
 BY = "annealing"
 _PROPOSALS = 250_000  # proposals of a worker that count as one unit of deterministic work
+_COMPILING = 5.0  # seconds the first compilation may take: shorter searches are interpreted
+_UNITS_SHARE = 0.4  # of the time left, for whole TP groups
 
 
 def anneal(search: Search) -> None:
@@ -24,23 +28,48 @@ def anneal(search: Search) -> None:
     families = _confined(search)
     if families is None or not moves_know(search):
         return
+    task = _task(search, families)
+    _anneal_units(search, task)
+    if not search.done:
+        _run(search, task, _start(search), search.left, lambda placement: placement)
+
+
+def _anneal_units(search: Search, task: annealing.Task) -> None:
+    """Anneal whole TP groups first, where that is possible: moves reach further."""
+    try:
+        coarse = annealing.coarse(task, task.pieces[0])
+    except (IndexError, ValueError):  # no TP groups, of several sizes, pinned, or too few seats
+        return
+    _run(search, coarse.task, None, search.left * _UNITS_SHARE, coarse.expand)
+
+
+def _run(
+    search: Search,
+    task: annealing.Task,
+    start: Ints | None,
+    time: float,
+    expand: Callable[[Ints], Ints],
+) -> None:
     deterministic = search.options.deterministic
     schedule = annealing.Schedule(runs=None)
     if deterministic:
-        schedule = annealing.Schedule(proposals=max(1, int(search.left * _PROPOSALS)), runs=1)
+        schedule = annealing.Schedule(proposals=max(1, int(time * _PROPOSALS)), runs=1)
     annealing.anneal(
-        _task(search, families),
-        _start(search),
+        task,
+        start,
         schedule,
         annealing.Stop(
-            target=max(search.bound, search.enough), deadline=search.deadline, asked=search.asked
+            target=max(search.bound, search.enough),
+            deadline=None if deterministic else monotonic() + time,
+            asked=search.asked,
         ),
         seed=search.options.seed,
         workers=search.options.workers,
-        on_incumbent=lambda placement, _cost: _offer(search, placement),
+        on_incumbent=lambda placement, _cost: _offer(search, expand(placement)),
+        compiled=deterministic or time > _COMPILING,
     )
     if deterministic:
-        search.spend(search.left)
+        search.spend(time)
 
 
 def moves_know(search: Search) -> bool:
@@ -62,17 +91,13 @@ def _offer(search: Search, placement: Ints) -> None:
 
 def _task(search: Search, confined: Sequence[annealing.Family]) -> annealing.Task:
     grid, kinds = search.grid, search.weighing.kinds
-    exchanges = grid.exchanges
     families = [
         annealing.Family(kinds[kind], _numbers(search, family), all_to_all=shared)
-        for several, shared in ((grid.rings, False), (exchanges, True))
+        for several, shared in ((grid.rings, False), (grid.exchanges, True))
         for kind, family in several.items()
         if kinds[kind] and any(groups.shape[1] > 1 for groups in family)
     ]
-    pieces = [_numbers(search, grid.groups["tp"])]
-    if exchanges["ep"]:
-        blocks = [m.vary_experts("tp", "ep") for m in grid.modules if m.shape.ep > 1]
-        pieces.append(_numbers(search, blocks))
+    bundles = annealing.structure(search.job, search.weights)
     pairs = [(kinds[kind], ends) for kind, ends in grid.pairs.items() if kinds[kind]]
     return annealing.Task(
         slots=grid.world,
@@ -87,8 +112,8 @@ def _task(search: Search, confined: Sequence[annealing.Family]) -> annealing.Tas
             for weight, level in zip(search.weighing.levels, search.machines.levels, strict=True)
         ),
         devices=search.machines.usable,
-        pieces=tuple(pieces),
-        blocks=(_numbers(search, grid.groups["tp_cp"]),),
+        pieces=tuple(from_canonical(grid, piece) for piece in bundles.pieces),
+        blocks=tuple(from_canonical(grid, block) for block in bundles.blocks),
         frozen=np.array([rank for rank, _ in pinned(search.problem, grid)], np.int64),
     )
 
