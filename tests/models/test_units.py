@@ -55,12 +55,21 @@ def test_rings_that_fit_no_domain_by_halves_are_met():
     assert found.whole == found.reached == paid
 
 
-def test_patterns_whose_segments_do_not_fill_the_copies_are_replaced():
-    job = Job((ModuleShape(4, 2, 2), ModuleShape(8, 2, 12)), dp=4)
-    weights, leaves = Weights(100, 10, 1, 1000), [184, 128, 160, 240, 136]
-    found = units.bound(job, weights, leaves)
+@pytest.mark.parametrize(
+    ("shape", "dp", "weights", "capacities", "best"),
+    [
+        (ModuleShape(1, 2, 5), 2, Weights(0, 1, 0, 5), [1, 8, 3, 8], 21),
+        (ModuleShape(1, 2, 5), 3, Weights(0, 2, 1, 20), [8, 3, 4, 4, 11], 107),
+        (ModuleShape(1, 4, 3), 2, Weights(0, 1, 0, 5), [1, 3, 4, 10, 6], 22),
+    ],
+)
+def test_patterns_whose_segments_do_not_fill_the_copies_are_replaced(
+    shape, dp, weights, capacities, best
+):
+    job = Job((shape,), dp)
+    found = units.bound(job, weights, capacities)
     paid = cost(job, weights, domain_of_slots(job, units.assemble(job, weights, found)))
-    assert found.whole == found.reached == paid == 27368
+    assert found.whole == found.reached == paid == best
 
 
 def test_an_incumbent_that_is_met_ends_the_search():

@@ -209,11 +209,11 @@ def test_branch_and_cut_gives_whole_values_of_the_same_model():
     x, y = model.new_int_var(0, 5, "x"), model.new_int_var(-2, 5, "y")
     model.add_linear_constraint(2 * x + 3 * y, 7, 40)
     model.minimize(3 * x + 4 * y)
-    values = searched(model, seconds=10.0)
+    values = searched(model)
     assert 2 * values[0] + 3 * values[1] >= 7
     assert 3 * values[0] + 4 * values[1] == 10
     model.add_linear_constraint(x + y, 11, 12)
-    assert searched(model, seconds=10.0) is None
+    assert searched(model) is None
 
 
 @pytest.mark.parametrize(("stages", "copies", "slices"), [(4, 1, 2), (4, 2, 1), (3, 2, 2)])

@@ -13,13 +13,16 @@ from ortools.sat.python import cp_model
 
 from planner_models.units.heights import Ints
 
+NODES = 1000
+"""Nodes of the search tree looked at."""
 
-def searched(model: cp_model.CpModel, seconds: float) -> Ints | None:
+
+def searched(model: cp_model.CpModel, seconds: float | None = None) -> Ints | None:
     """Values of all variables in a good solution of a model of linear constraints, if any is found.
 
     Args:
         model: linear constraints over one interval each, linear objective to be minimised.
-        seconds: how long to look.
+        seconds: how long to look; without it nodes alone are counted, so runs repeat.
     """
     proto = model.proto
     copy = mathopt.Model()
@@ -32,7 +35,8 @@ def searched(model: cp_model.CpModel, seconds: float) -> Ints | None:
             row.set_coefficient(variables[variable], value)
     for variable, value in zip(proto.objective.vars, proto.objective.coeffs, strict=True):
         copy.objective.set_linear_coefficient(variables[variable], value)
-    parameters = mathopt.SolveParameters(time_limit=timedelta(seconds=seconds))
+    limit = None if seconds is None else timedelta(seconds=seconds)
+    parameters = mathopt.SolveParameters(node_limit=NODES, time_limit=limit)
     result = mathopt.solve(copy, mathopt.SolverType.HIGHS, params=parameters)
     if not result.has_primal_feasible_solution():
         return None

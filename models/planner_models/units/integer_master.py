@@ -46,9 +46,6 @@ from planner_models.units.programme import Domains
 SHORT, LONG = 1.0, 4.0
 """Deterministic seconds of CP-SAT before and after it is given a hint."""
 
-PATIENCE = 15.0
-"""Seconds of the search for a hint."""
-
 Terms = list[tuple[cp_model.IntVar, int]]
 
 
@@ -206,8 +203,8 @@ def solved(
     status, values = _proven(model, SHORT, deadline)
     if status in {cp_model.OPTIMAL, cp_model.INFEASIBLE}:
         return status, values
-    left = PATIENCE if deadline is None else min(PATIENCE, deadline - monotonic())
-    hint = searched(model, left) if left > 0 else None
+    left = None if deadline is None else deadline - monotonic()
+    hint = searched(model, left) if left is None or left > 0 else None
     if hint is None:
         return status, values
     objective = model.proto.objective
