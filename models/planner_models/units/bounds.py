@@ -72,7 +72,7 @@ def bound(
     Example:
         >>> job = Job((ModuleShape(8, 2, 6),), dp=6)
         >>> bound(job, Weights(1000, 100, 1, 10), [120, 72, 96, 128, 80, 80]).value
-        416
+        2336
     """
     if sum(capacities) < job.world:
         raise ValueError(f"{job.world} slots do not fit {sum(capacities)} places")

@@ -26,8 +26,10 @@ class Contents:
         full: cheapest content up to a stage that is held whole, [P, capacity + 1].
 
     Example:
-        >>> Contents(pipeline, np.zeros_like(pipeline.credit), 1, 8).pattern(8)
-        ((0, (2, 2)), (0, (2, 2)))
+        Eight units hold two copies of a stage pair whole::
+
+            contents = Contents(pipeline, np.zeros_like(pipeline.credit), scale=1, capacity=8)
+            contents.pattern(8)     # ((0, (2, 2)), (0, (2, 2)))
     """
 
     def __init__(self, pipeline: Pipeline, prices: Ints, scale: int, capacity: int) -> None:

@@ -33,7 +33,13 @@ def across_levels(weights: Sequence[int], levels: Sequence[Cases]) -> int:
         ValueError: no case is possible, so some bound is wrong.
 
     Example:
-        >>> across_levels([1, 2], [UnitsBound(5, 5, 9, ...), UnitsBound(3, 4, 3, ...)])
+        Cutting would save 1 at the second level, but costs 4 at the first:
+
+        >>> fine, coarse = (
+        ...     UnitsBound(min(whole, cut), whole, cut, None, (), "linear")
+        ...     for whole, cut in ((5, 9), (4, 3))
+        ... )
+        >>> across_levels([1, 2], [fine, coarse])
         13
     """
     totals = []
