@@ -20,7 +20,7 @@ from ortools.sat.python import cp_model
 from planner_models.shapes.bounding import ShapesBound
 from planner_models.shapes.cells import Cells, Piece
 from planner_models.shapes.column_generation import Relaxation
-from planner_models.shapes.dealing import Dealing
+from planner_models.shapes.dealing import Dealing, TooManyTilingsError
 from planner_models.shapes.integer_master import IntegerMaster, Solution, quiet_solver
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.placements import Placements
@@ -132,16 +132,11 @@ def deal_copies(
     """Block copy of every piece, at most `loss` lost for cores, or nothing if none was found."""
     model = cp_model.CpModel()
     lots = _lots(pieces)
-    dealing = Dealing(model, relaxation, [(pieces[lot[0]].rows, len(lot)) for lot in lots])
-    meeting: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    for u, lot in enumerate(lots):
-        if len(lot) == 1:
-            for stage in pieces[lot[0]].stages:
-                meeting[pieces[lot[0]].domain, stage].append(u)
-    for (domain, stage), together in meeting.items():
-        for b in range(relaxation.graph.blocks[0].blocks if len(together) > 1 else 0):
-            apart = model.add(sum(dealing.deal[u][b] for u in together) <= 1)
-            apart.with_name(f"apart[{domain},{stage},{b}]")
+    try:
+        dealing = Dealing(model, relaxation, [(pieces[lot[0]].rows, len(lot)) for lot in lots])
+    except TooManyTilingsError:
+        return None
+    _keep_apart(model, dealing, pieces, lots)
     model.add(dealing.loss <= loss).with_name("loss")
     for core in packing.cores:
         dealing.avoid(core)
@@ -152,6 +147,24 @@ def deal_copies(
         for core in cores:
             dealing.avoid(core)
     return None
+
+
+def _keep_apart(
+    model: cp_model.CpModel,
+    dealing: Dealing,
+    pieces: Sequence[Piece],
+    lots: Sequence[Sequence[int]],
+) -> None:
+    """What a domain holds on one stage lies in different copies."""
+    meeting: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    for u, lot in enumerate(lots):
+        if len(lot) == 1:
+            for stage in pieces[lot[0]].stages:
+                meeting[pieces[lot[0]].domain, stage].append(u)
+    for (domain, stage), together in meeting.items():
+        if len(together) > 1:
+            for b, dealt in enumerate(zip(*(dealing.deal[u] for u in together), strict=True)):
+                model.add(sum(dealt) <= 1).with_name(f"apart[{domain},{stage},{b}]")
 
 
 def _read(

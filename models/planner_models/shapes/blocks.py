@@ -139,7 +139,7 @@ class Block:
         >>> block = Block(ModuleShape(2, 2, 1), dp=1, copies=1, weights=Weights(10, 1, 0, 0),
         ...               largest=2)
         >>> [int(m[0]) for m in block.members], block.own.tolist()
-        ([1, 3, 5, 6], [22, 4, 20, 44])
+        ([1, 3, 5, 6], [22, 4, 40, 44])
     """
 
     def __init__(

@@ -29,8 +29,15 @@ from planner_models.shapes.column_generation import Relaxation
 from planner_models.shapes.packing import Core, Ends, Packing
 from planner_models.shapes.stages import Arc
 
+MOST_TILINGS = 5_000
+"""Longest table of tilings."""
+
 Rows = tuple[int, ...]
 """A segment by the coupling rows it uses."""
+
+
+class TooManyTilingsError(ValueError):
+    """Blocks can be tiled in more ways than a table lists."""
 
 
 class Dealing:
@@ -44,6 +51,9 @@ class Dealing:
     Attributes:
         deal: [lot][copy] variables.
         lost: [arc][copy] variables.
+
+    Raises:
+        TooManyTilingsError: more than `MOST_TILINGS`; the model is as before.
     """
 
     def __init__(
@@ -54,6 +64,8 @@ class Dealing:
     ) -> None:
         self._model = model
         self._relaxation = relaxation
+        stages = range(len(relaxation.graph.module))
+        tables = [self._tilings_on(stage, [rows for rows, _ in lots]) for stage in stages]
         self._copies = range(relaxation.graph.blocks[0].blocks)
         self.deal: list[list[cp_model.IntVar]] = []
         for u, (rows, held) in enumerate(lots):
@@ -61,8 +73,8 @@ class Dealing:
             dealt = [model.new_int_var(0, most, f"deal[{u},{b}]") for b in self._copies]
             model.add(sum(dealt) == held).with_name(f"dealt[{u}]")
             self.deal.append(dealt)
-        for stage in range(len(relaxation.graph.module)):
-            self._tile(stage, [rows for rows, _ in lots])
+        for stage, (having, tilings) in enumerate(tables):
+            self._tile(stage, having, tilings)
         arcs = relaxation.graph.arcs
         self._having = [self._lots_by_ends(arc, [rows for rows, _ in lots]) for arc in arcs]
         self.lost = [
@@ -122,23 +134,38 @@ class Dealing:
         block = self._relaxation.graph.block(stage)
         return block.cells // int(block.size[shape])
 
-    def _tile(self, stage: int, lots: Sequence[Rows]) -> None:
+    def _tilings_on(
+        self, stage: int, lots: Sequence[Rows]
+    ) -> tuple[dict[int, list[int]], list[Counter[int]]]:
+        """Lots that have each shape of a stage, and the tilings those shapes allow."""
         graph = self._relaxation.graph
         first, last = graph.offset[stage], graph.offset[stage + 1]
-        having: defaultdict[int, list[int]] = defaultdict(list)  # shape -> lots
+        having: defaultdict[int, list[int]] = defaultdict(list)
         for u, rows in enumerate(lots):
             for row in rows:
                 if first <= row < last:
                     having[row - first].append(u)
         available = Counter({shape: self._most_in_copy(first + shape) for shape in having})
-        tilings = graph.block(stage).tilers[0].graph.multisets(available)
+        tilings = graph.block(stage).tilers[0].graph.multisets(available, MOST_TILINGS)
+        if tilings is None:
+            raise TooManyTilingsError
+        return having, tilings
+
+    def _tile(
+        self, stage: int, having: dict[int, list[int]], tilings: Sequence[Counter[int]]
+    ) -> None:
+        graph = self._relaxation.graph
+        if not tilings:
+            self._model.add_bool_or(()).with_name(f"tiled[{stage}]")
+            return
         allowed = [[tiling[shape] for shape in having] for tiling in tilings]
         for b in range(graph.block(stage).blocks):
             part = []
-            for shape, having_it in having.items():
+            for shape, lots in having.items():
                 name = f"[{stage},{b},{shape}]"
-                held = self._model.new_int_var(0, available[shape], f"part{name}")
-                lying = sum(self.deal[u][b] for u in having_it)
+                most = self._most_in_copy(graph.offset[stage] + shape)
+                held = self._model.new_int_var(0, most, f"part{name}")
+                lying = sum(self.deal[u][b] for u in lots)
                 self._model.add(held == lying).with_name(f"parts{name}")
                 part.append(held)
             self._model.add_allowed_assignments(part, allowed).with_name(f"tiled[{stage},{b}]")

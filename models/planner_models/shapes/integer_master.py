@@ -34,13 +34,16 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from planner_models.shapes.column_generation import Evaluation, Relaxation
-from planner_models.shapes.dealing import Dealing, Rows
+from planner_models.shapes.dealing import Dealing, Rows, TooManyTilingsError
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import Pattern
 
 MOST_PATTERNS = 20_000
 """Patterns of one capacity listed at most; a target that needs more is not decided."""
+
+MOST_ARCS = 50_000
+"""Tiling arcs of all stages listed at most."""
 
 MOST_DEALS = 100_000
 """Most lots times copies that are dealt; beyond, the deal is left out and the bound is weaker."""
@@ -107,11 +110,7 @@ class IntegerMaster:
         self._cut(prices, 2 * SCALE * target - prices.total)
         for line, pieces in self._pieces.items():
             self.model.add(sum(pieces) == 0).with_name(f"coupling[{line}]")
-        self._dealing = None
-        copies = relaxation.graph.blocks[0].blocks
-        if not relaxation.graph.split and copies * len(self._used) <= MOST_DEALS:
-            lots = [(rows, sum(used)) for rows, used in self._used.items()]
-            self._dealing = Dealing(self.model, relaxation, lots)
+        self._dealing = self._dealt()
         cost = relaxation.graph.constant + sum(
             relaxation.pricing[k].cost(pattern) * count
             for k, counts in enumerate(self._node)
@@ -135,6 +134,12 @@ class IntegerMaster:
             if found is None:
                 return None
             patterns.append([p.pattern for p in found])
+        arcs = sum(
+            np.count_nonzero(batch.tiler.graph.excess(prices.price[batch.lines]) <= gap)
+            for batch in relaxation.coupling.batches
+        )
+        if arcs > MOST_ARCS:
+            return None
         return cls(relaxation, prices, target, patterns)
 
     def _nodes(self, k: int, patterns: list[Pattern]) -> dict[Pattern, cp_model.IntVar]:
@@ -167,6 +172,16 @@ class IntegerMaster:
                     path = self.model.add(sum(balance[vertex]) == leaving)
                     path.with_name(f"path[{thing},{vertex}]")
                 thing += 1
+
+    def _dealt(self) -> Dealing | None:
+        graph = self._relaxation.graph
+        if graph.split or graph.blocks[0].blocks * len(self._used) > MOST_DEALS:
+            return None
+        lots = [(rows, sum(used)) for rows, used in self._used.items()]
+        try:
+            return Dealing(self.model, self._relaxation, lots)
+        except TooManyTilingsError:
+            return None
 
     def solve(self, packing: Packing, deadline: float | None = None) -> Answer:
         """The optimum, or what is known of it when time runs out.

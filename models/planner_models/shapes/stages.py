@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from planner_models import bridge
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes.atoms import SplitBlock
+from planner_models.shapes.atoms import SplitBlock, TooManyContentsError
 from planner_models.shapes.blocks import MAX_CELLS, Block, copies_in_block
 from planner_models.shapes.tilings import Ints
+
+MOST_SHAPES = 400
+"""Shapes of a block whose tilings are known; with more, prices are split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +133,18 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
 def _block(
     shape: ModuleShape, dp: int, copies: int, weights: Weights, largest: int
 ) -> Block | SplitBlock:
-    """All subsets of a small block, small contents of a large one."""
-    kind = Block if shape.tp * shape.cp * copies <= MAX_CELLS else SplitBlock
-    return kind(shape, dp=dp, copies=copies, weights=weights, largest=largest)
+    """All subsets of a small block; small contents of one that is large or has too many shapes."""
+    small = None
+    if shape.tp * shape.cp * copies <= MAX_CELLS:
+        small = Block(shape, dp=dp, copies=copies, weights=weights, largest=largest)
+        if len(small) <= MOST_SHAPES:
+            return small
+    try:
+        return SplitBlock(shape, dp=dp, copies=copies, weights=weights, largest=largest)
+    except TooManyContentsError:
+        if small is None:
+            raise
+        return small
 
 
 def _pair_weights(job: Job, weights: Weights) -> dict[tuple[int, int], int]:

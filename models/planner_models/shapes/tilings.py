@@ -78,17 +78,26 @@ class TilingGraph:
             paths.append(tuple(sorted(pieces)))
         return paths
 
-    def multisets(self, available: Counter[int]) -> list[Counter[int]]:
-        """Distinct multisets of available shapes that tile a block."""
+    def multisets(self, available: Counter[int], most: int) -> list[Counter[int]] | None:
+        """Distinct multisets of available shapes that tile a block, unless far more than `most`.
+
+        Args:
+            available: shapes to use, and how many of each at most.
+            most: distinct multisets listed at most for anything that can be left of the block.
+        """
         known: dict[int, set[tuple[int, ...]]] = {v: set() for v in range(self.vertices)}
         known[0] = {()}
         arcs = zip(self.tail.tolist(), self.head.tolist(), self.shape.tolist(), strict=True)
         for tail, head, shape in arcs:  # tails in ascending order, every head before its tail
+            if not available[shape]:
+                continue
             known[tail] |= {
                 tuple(sorted((*rest, shape)))
                 for rest in known[head]
                 if rest.count(shape) < available[shape]
             }
+            if len(known[tail]) > most:
+                return None
         return [Counter(tiling) for tiling in sorted(known[self.vertices - 1])]
 
 
