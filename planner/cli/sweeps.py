@@ -24,6 +24,13 @@ SHOWN = 20
 @click.option("--encoder", multiple=True, metavar="SIZE=N,N", help="Values of an encoder size.")
 @click.option("--dp", default="auto", show_default=True, metavar="N,N", help="Data copies.")
 @click.option("--order", multiple=True, metavar="ORDER", help="An order string; may be repeated.")
+@click.option(
+    "--max-idle",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Refuse sizes that leave a larger share of the GPUs idle although a copy would fit.",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default none.")
 @click.option("--dask", metavar="ADDRESS", help="Solve on a Dask cluster instead.")
 @click.option("-o", "--output", metavar="FILE", help="Results: .csv, .json or .parquet.")
@@ -59,6 +66,7 @@ def command(  # one parameter an option
     encoder: tuple[str, ...],
     dp: str,
     order: tuple[str, ...],
+    max_idle: float,
     workers: int | None,
     dask: str | None,
     output: str | None,
@@ -93,6 +101,7 @@ def command(  # one parameter an option
             decoder=_axes(decoder, "--decoder"),
             dp="auto" if dp == "auto" else _numbers(dp, "--dp"),
             order=order,
+            max_idle=max_idle,
             executor=executor,
             workers=workers,
             time_limit=time_limit,

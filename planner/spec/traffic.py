@@ -90,6 +90,9 @@ class Precision(Strict):
 CpKind = Literal["p2p", "all-gather", "a2a", "a2a+p2p"]
 
 
+PresetName = Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})]
+
+
 class Traffic(Strict):
     """Model, batch and switches; the weights become bytes a link carries in one training step."""
 
@@ -110,7 +113,7 @@ class Traffic(Strict):
     )
     cp: CpKind = Field("p2p", description="How context parallel attention moves keys and values")
 
-    @field_validator("model", mode="before")
+    @field_validator("model", mode="before", json_schema_input_type=PresetName | Model)
     @classmethod
     def _preset(cls, value: Any) -> Any:
         if not isinstance(value, str):

@@ -29,6 +29,7 @@ def sweep(
     decoder: Mapping[str, Values] | None = None,
     dp: Dp = "auto",
     order: Sequence[str] = (),
+    max_idle: float = 0.05,
     executor: Executor | None = None,
     workers: int | None = None,
     time_limit: float = 10.0,
@@ -50,9 +51,10 @@ def sweep(
         problem: machines, objective, constraints and the sizes not swept; or a problem file's data.
         encoder: values of tp, cp, pp, vpp, ep, etp to combine, e.g. ``{"tp": [4, 8]}``.
         decoder: the same for the decoder.
-        dp: data parallel copies; ``auto`` is the largest that fits, and points that then leave room
-            for one more are refused.
+        dp: data parallel copies; ``auto`` is the largest that fits and divides batch and experts.
         order: order strings to combine; default the problem's own.
+        max_idle: points that leave more than this share of the GPUs idle, although another data
+            copy would fit, are refused: they do not fill the machines.
         executor: any `concurrent.futures.Executor`; None solves here, or in `workers` processes.
         workers: processes of our own, if no executor is given.
         time_limit: of each point, in seconds, or deterministic units of about a second.
@@ -80,7 +82,7 @@ def sweep(
         >>> frame[["tp", "dp", "status"]].values.tolist()
         [[8, 2, 'optimal'], [4, 4, 'optimal'], [32, <NA>, 'infeasible']]
     """
-    points = expand(problem, Axes(encoder or {}, decoder or {}, dp, order))
+    points = expand(problem, Axes(encoder or {}, decoder or {}, dp, order, max_idle))
     effort = Effort(time_limit, gap, seed, deterministic)
     if output is not None:
         check_format(output)

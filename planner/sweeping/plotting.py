@@ -13,7 +13,8 @@ from planner.sweeping.text import told_apart
 if TYPE_CHECKING:
     import pandas as pd
 
-_BARS = 12
+_BARS = 14
+_FEW = 4
 _NAMES = {
     "seconds": ("seconds_megatron", "seconds a step for the busiest domain's links", 1.0),
     "node_gb": ("node_gb_megatron", "TB a step out of the nodes", 1e-3),
@@ -26,8 +27,8 @@ check_plot = check_picture
 def plot_sweep(frame: "pd.DataFrame", path: str | Path) -> None:
     """Draw a sweep's table.
 
-    Left, with traffic: every point by GB out of the nodes (or time) and model state a GPU, the
-    Pareto front joined. Right: the best points, Megatron's order beside ours.
+    Left, with traffic: every point by GB out of the nodes (or time) and model state a GPU. Right:
+    the Pareto front, or the best points if it is short, Megatron's order beside ours.
 
     Raises:
         InputError: no point was solved, an unknown kind of picture, or matplotlib is missing.
@@ -39,11 +40,16 @@ def plot_sweep(frame: "pd.DataFrame", path: str | Path) -> None:
     metric = next(name for name in _NAMES if name in solved)
     solved = solved.sort_values(metric, kind="stable")
     traded = "state_gb" in solved
-    rows = min(_BARS, len(solved))
-    with drawn(path, 1 + traded, 5.2 * (1 + traded), max(3.4, 1.4 + 0.26 * rows)) as (_, axes):
+    front = solved[solved["pareto"]]
+    shown = (front if len(front) >= _FEW else solved).head(_BARS)
+    with drawn(path, 1 + traded, 5.2 * (1 + traded), max(3.4, 1.4 + 0.26 * len(shown))) as (
+        _,
+        axes,
+    ):
         if traded:
             _trade(axes[0], solved, metric)
-        _dumbbells(axes[-1], solved.head(rows), metric)
+        title = "the Pareto front" if len(front) >= _FEW else f"the best {len(shown)} sizes"
+        _dumbbells(axes[-1], shown, metric, title)
 
 
 def point_labels(frame: "pd.DataFrame") -> list[str]:
@@ -91,7 +97,7 @@ def _apart(x: "pd.Series", y: "pd.Series", front: "npt.NDArray[np.bool_]") -> li
     return chosen
 
 
-def _dumbbells(axis: Any, frame: "pd.DataFrame", metric: str) -> None:
+def _dumbbells(axis: Any, frame: "pd.DataFrame", metric: str, title: str) -> None:
     other, label, unit = _NAMES[metric]
     rows = range(len(frame))
     ours, theirs = (frame[name].to_numpy(float) * unit for name in (metric, other))
@@ -106,7 +112,7 @@ def _dumbbells(axis: Any, frame: "pd.DataFrame", metric: str) -> None:
     else:
         axis.set_xlim(left=0)
     axis.grid(visible=False, axis="y")
-    axis.set_title(f"the best {len(frame)} sizes")
+    axis.set_title(title)
     axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=9, borderaxespad=0)
 
 

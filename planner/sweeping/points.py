@@ -23,12 +23,15 @@ class Axes:
         encoder, decoder: values of each size of a module.
         dp: data parallel copies; ``auto`` fills the machines.
         order: order strings; the problem's own if empty.
+        max_idle: share of the GPUs that may idle although another data copy would fit, where the
+            batch or the experts do not divide by more copies.
     """
 
     encoder: Mapping[str, Values]
     decoder: Mapping[str, Values]
     dp: Dp = "auto"
     order: Sequence[str] = ()
+    max_idle: float = 0.05
 
     def combinations(self) -> Iterator[dict[str, Any]]:
         """Every combination as {"decoder.tp": 4, …, "dp": "auto"}, the last axis fastest.
@@ -95,7 +98,7 @@ def expand(base: Problem | Mapping[str, Any], axes: Axes) -> list[Point]:
         [(8, 2, True), (3, 5, True), (32, None, False)]
     """
     parts, job = _parts(base)
-    points = [_point(parts, job, chosen) for chosen in axes.combinations()]
+    points = [_point(parts, job, chosen, axes.max_idle) for chosen in axes.combinations()]
     refused = [point.reason for point in points if point.reason is not None]
     if len(refused) == len(points):
         raise refused[0]
@@ -115,7 +118,9 @@ def _parts(base: Problem | Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
     return {"cluster": cluster, **rest}, dict(job)
 
 
-def _point(parts: Mapping[str, Any], job: Mapping[str, Any], chosen: dict[str, Any]) -> Point:
+def _point(
+    parts: Mapping[str, Any], job: Mapping[str, Any], chosen: dict[str, Any], max_idle: float
+) -> Point:
     own: dict[str, Any] = {**job, **{k: chosen[k] for k in ("dp", "order") if k in chosen}}
     for name in ("encoder", "decoder"):
         sizes = {k.partition(".")[2]: v for k, v in chosen.items() if k.startswith(f"{name}.")}
@@ -124,17 +129,17 @@ def _point(parts: Mapping[str, Any], job: Mapping[str, Any], chosen: dict[str, A
     try:
         problem = Problem.model_validate({**parts, "job": own}).resolved
         if chosen["dp"] == "auto":
-            _refuse_unfilled(problem)
+            _refuse_unfilled(problem, max_idle)
     except InputError as error:
         return Point(_wanted(own), None, error)
     return Point(_resolved(problem), problem, None)
 
 
-def _refuse_unfilled(problem: Problem) -> None:
-    """Refuse a point that leaves room for another data copy: it does not fill the machines."""
+def _refuse_unfilled(problem: Problem, max_idle: float) -> None:
+    """Refuse a point that leaves much idle and room for another data copy."""
     usable = len(problem.cluster.machines.usable)
     idle = usable - problem.world_size
-    if idle >= problem.job.copy_size:
+    if idle >= problem.job.copy_size and idle > max_idle * usable:
         raise InputError(
             Complaint(
                 "$.job.dp",

@@ -83,6 +83,17 @@ def test_points_that_leave_room_for_another_copy_are_refused():
     assert "does not fill the machines; got dp 4, 4 of 16 GPUs idle; expected dp 5" in reason(point)
 
 
+def test_few_idle_gpus_are_no_reason_to_refuse():
+    """64 of 66 GPUs: a 65th copy would fit, but 64 samples do not go to 65."""
+    base = problem({"nodes": 33, "gpus_per_node": 2}, objective={"traffic": TRAFFIC})
+    (point,) = expand(base, Axes({}, {"tp": [1]}))
+    assert point.problem.dp == 64
+    with pytest.raises(
+        InputError, match="does not fill the machines; got dp 64, 2 of 66 GPUs idle"
+    ):
+        expand(base, Axes({}, {"tp": [1]}, max_idle=0.02))
+
+
 def test_a_given_dp_need_not_fill_the_machines():
     (point,) = expand(problem(4), Axes({}, {"tp": [8]}, dp=[2]))
     assert point.problem.world_size == 16

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from planner.errors import InputError
 from planner.spec.presets import PRESETS
@@ -156,6 +157,16 @@ def test_auto_dp_is_the_largest_that_divides_the_batch():
     """7 nodes of 8 with tp 8 fit dp 7, but 64 samples go to 4 copies."""
     p = problem(7, {"decoder": {"tp": 8}}, objective={"traffic": traffic()})
     assert p.dp == 4
+
+
+def test_the_schema_takes_names_of_presets_and_sizes():
+    validator = Draft202012Validator(Problem.model_json_schema())
+    sizes = {"decoder": SMALL}
+    for model in (*PRESETS, sizes):
+        data = {"cluster": {"nodes": 2}, "objective": {"traffic": traffic(model=model)}}
+        assert validator.is_valid(data)
+    data = {"cluster": {"nodes": 2}, "objective": {"traffic": traffic(model="llama3-7b")}}
+    assert not validator.is_valid(data)
 
 
 @pytest.mark.parametrize("name", PRESETS)
