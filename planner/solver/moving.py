@@ -31,9 +31,10 @@ _SECONDS = 2.0  # of one neighbourhood
 _SIZES = {False: (2, 3, 4), True: (4, 6, 9, 12)}
 """Nodes dealt again at once, rank by rank or by whole tensor groups."""
 _WHOLE_HOLE = 8  # nodes around the hole up to which all are dealt again at once, first of all
-_PATIENCE = 16  # neighbourhoods in a row without gain before giving up
 _SHARES = {"cost": 0.25, "fresh": 0.6, "moves": 0.85, "fresh plan": 0.95, "polish": 1.0}
 """Share of the time after which each phase ends."""
+_PATIENCE = {"cost": 16, "moves": 16, "fresh plan": 16, "polish": 6}
+"""Neighbourhoods in a row without gain before giving up."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,17 @@ def search_near(problem: Problem, grid: Grid, options: Options, wish: Wish) -> M
 
 def _look_afresh(near: Near, mended: Ints, *, small: bool) -> None:
     """Bounds, and what cost can be had; of a large problem, until it is good enough anyway."""
+    bound_by_counting(near.fresh)
+    if not small:
+        near.aim_at_bound = True
+        walk(near, "cost", mended)
+        near.aim_at_bound = False
     for step in STEPS:
         if near.within_slack_of_bound and (near.settled or not small):
             return
         step(near.fresh)
         if near.fresh.done and near.fresh.placement is not None:
             break
-        if step is bound_by_counting and not small:
-            near.aim_at_bound = True
-            walk(near, "cost", mended)
-            near.aim_at_bound = False
     near.spend(near.options.time_limit * (_SHARES["fresh"] - _SHARES["cost"]))
 
 
@@ -111,6 +113,9 @@ def _solve_whole(near: Near, mended: Ints, seconds: float) -> None:
     result = _solve(near, start, seconds)
     near.spend(seconds)
     if result.status == "infeasible":
+        if near.wish.most is None:
+            reason = "the exact model proves that these lines exclude one another"
+            raise Infeasible(near.model.labels, reason)
         reason = f"no plan is within {near.wish.most} moves of the old one"
         raise Infeasible(["--moves"], reason)
     if near.wish.most is None:
@@ -131,7 +136,7 @@ def walk(near: Near, phase: str, mended: Ints) -> None:
     reserve = near.options.time_limit * (1 - _SHARES[phase])
     stale = 0
     current = mended if near.best is None else near.cells(near.best.placement)
-    while stale < _PATIENCE and near.left > reserve and not near.settled:
+    while stale < _PATIENCE[phase] and near.left > reserve and not near.settled:
         if near.options.stop.is_set() or (phase == "cost" and near.within_slack_of_bound):
             return
         before = near.best

@@ -168,11 +168,13 @@ class Formulation:
 
     def _aggregate(self, level: int) -> list[dict[int, Bit]]:
         """`on` at a coarser level: the sum over the domains inside."""
-        return [self._gather(level, s, held) for s, held in enumerate(self.at[level - 1])]
-
-    def _gather(self, level: int, s: int, held: dict[int, Bit]) -> dict[int, Bit]:
         fine, coarse = self.problem.up[level - 1], self.problem.up[level]
         parent = dict(zip(fine.tolist(), coarse.tolist(), strict=True))
+        return [self._gather(level, s, held, parent) for s, held in enumerate(self.at[level - 1])]
+
+    def _gather(
+        self, level: int, s: int, held: dict[int, Bit], parent: dict[int, int]
+    ) -> dict[int, Bit]:
         inside: dict[int, list[Bit]] = {}
         for domain, bit in held.items():
             inside.setdefault(parent[domain], []).append(bit)
