@@ -1,11 +1,13 @@
 """`planner replan`: mend a plan after failures, moving few ranks."""
 
+import sys
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import click
 
 from planner.cli.edge import STDOUT, check_writable, write
+from planner.cli.solving import ProgressLine, stop_on_interrupt
 
 if TYPE_CHECKING:
     from planner.plan import Plan
@@ -80,21 +82,29 @@ def command(  # one parameter an option
     check_writable(output)
     from planner import load, replan  # noqa: PLC0415 - heavy imports only when solving
 
-    new = replan(
-        plan_file,
-        lost=lost,
-        added=added,
-        cluster=None if cluster_file is None else load(cluster_file),
-        moves=moves,
-        slack=slack,
-        time_limit=time_limit,
-        workers=workers,
-        seed=seed,
-        deterministic=deterministic,
-    )
+    cluster = None if cluster_file is None else load(cluster_file)
+    stop = stop_on_interrupt()
+    with ProgressLine() as line:
+        new = replan(
+            plan_file,
+            lost=lost,
+            added=added,
+            cluster=cluster,
+            moves=moves,
+            slack=slack,
+            time_limit=time_limit,
+            workers=workers,
+            seed=seed,
+            deterministic=deterministic,
+            progress=line.update,
+            stop=stop,
+        )
     to_file = output is not None and output != STDOUT
     write(output, new.text())
     _summarise(new, as_json=as_json, err=not to_file)
+    if stop.is_set():
+        click.echo("interrupted: this is the best plan so far", err=True)
+        sys.exit(130)
 
 
 def _summarise(plan: "Plan", *, as_json: bool, err: bool) -> None:

@@ -64,8 +64,8 @@ def command(  # one parameter an option
     problem = load(problem_file)
     for warning in problem.job.warnings():
         click.echo(f"warning: {warning}", err=True)
-    stop = _stop_on_interrupt()
-    with _ProgressLine() as line:
+    stop = stop_on_interrupt()
+    with ProgressLine() as line:
         try:
             plan = solve(
                 problem,
@@ -106,7 +106,7 @@ def _summarise(plan: "Plan", *, as_json: bool, err: bool) -> None:
     print_plan(plan, as_json=as_json, err=err)
 
 
-def _stop_on_interrupt() -> threading.Event:
+def stop_on_interrupt() -> threading.Event:
     """An event the first Ctrl-C (or SIGTERM) sets; a second Ctrl-C ends the program at once."""
     stop = threading.Event()
 
@@ -120,7 +120,7 @@ def _stop_on_interrupt() -> threading.Event:
     return stop
 
 
-class _ProgressLine:
+class ProgressLine:
     """One line on stderr, rewritten as the search improves; silent where stderr is no terminal."""
 
     def __init__(self) -> None:
@@ -135,6 +135,7 @@ class _ProgressLine:
             click.echo("\r" + " " * self._width + "\r", err=True, nl=False)
 
     def update(self, cost: float | None, bound: float, seconds: float) -> None:
+        """Show the incumbent, the bound and the time."""
         if not self._shown:
             return
         if cost is None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 import planner
 from planner.cli import group
 from planner.difference import difference
+from planner.errors import PlannerError
 from planner.planfile import PlanFile
 from planner.report.ranks import rank_facts
 from planner.solver.overlap import laid_over
@@ -124,7 +126,10 @@ def test_the_commands_agree_on_what_happened(old: planner.Plan, tmp_path: Path) 
 
     def run(*words: str, code: int = 0) -> str:
         done = CliRunner().invoke(group, list(words))
-        assert done.exit_code == code, done.output
+        ended = (
+            done.exception.exit_code if isinstance(done.exception, PlannerError) else done.exit_code
+        )
+        assert ended == code, done.output
         return done.output
 
     text = run("replan", before, "--lost", "node1", "-o", after, "--time-limit", "10")
@@ -132,6 +137,19 @@ def test_the_commands_agree_on_what_happened(old: planner.Plan, tmp_path: Path) 
     assert "every statement holds" in run("verify", after)
     for name in ("torch", "megatron", "slurm", "openmpi", "env"):
         assert run("export", after, "--to", name, "-o", str(tmp_path / name)) is not None
+    new = planner.read_plan(after)
+    for rank, (host, local) in enumerate(zip(new.seats.host, new.seats.local_rank, strict=True)):
+        run(
+            "check",
+            after,
+            "--rank",
+            str(rank),
+            "--host",
+            new.hosts[host],
+            "--local-rank",
+            str(local),
+        )
+    run("check", after, "--rank", "8", "--host", "node1", code=1)
     text = run("diff", before, after)
     assert "4 ranks moved" in text
     assert "gone offline: node1 GPU 0, node1 GPU 1, node1 GPU 2, node1 GPU 3" in text
@@ -144,6 +162,23 @@ def test_the_commands_agree_on_what_happened(old: planner.Plan, tmp_path: Path) 
     run("replan", before, code=2)
     run("replan", before, "--lost", "node1", "--moves", "9", "--slack", "1", code=2)
     run("explain", after, "--rank", "16", code=2)
+
+
+def test_a_stopped_replan_returns_the_best_so_far(old: planner.Plan) -> None:
+    stop = threading.Event()
+    stop.set()
+    new = planner.replan(old, lost=["node1:0"], stop=stop, workers=1)
+    assert planner.verify(new) == []
+    assert new.replan is not None
+
+
+def test_equal_input_and_seed_give_the_same_plan(old: planner.Plan) -> None:
+    def text() -> str:
+        new = replanned(old, lost=["node1:0"], deterministic=True, time_limit=3, seed=5)
+        new.solver["seconds"] = None
+        return new.text()
+
+    assert text() == text()
 
 
 def test_a_ranks_links_add_up_to_the_plans(old: planner.Plan) -> None:
