@@ -71,10 +71,12 @@ def _link_table(plan: Plan) -> Table:
 
 
 def _proof(plan: Plan) -> list[Text]:
+    times = (plan.solver.get("seconds") or {}).get("proofs", {})
     return [
         Text(
-            f"{entry['level']}: at least {number(entry['bound'])} proven by {entry['proof']}, "
-            f"this plan {number(entry['cost'])}"
+            f"{entry['level']}: at least {number(entry['bound'])} proven by {entry['proof']}"
+            + (f" after {times[entry['level']]:.1f} s" if entry["level"] in times else "")
+            + f", this plan {number(entry['cost'])}"
         )
         for entry in plan.solver.get("levels", [])
     ]

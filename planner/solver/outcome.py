@@ -37,11 +37,13 @@ class Proof:
         level: name of the level, or ``all`` for a bound on the whole cost.
         bound: proven lower bound, level weight included.
         by: the formulation that proved it.
+        seconds: when, counted from the start of the search.
     """
 
     level: str
     bound: Fraction
     by: str
+    seconds: float
 
 
 @dataclass(frozen=True)

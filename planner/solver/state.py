@@ -34,9 +34,9 @@ class Search:
         cost: its integer cost.
         found_by: the step that found it.
         level_bounds: proven bound of each level, level weight not included, finest first.
-        level_proofs: the formulation behind each.
+        level_proofs, level_times: the formulation behind each, and when it was done.
         whole_bound: a bound on the whole cost by a formulation that sees all levels.
-        whole_proof: that formulation.
+        whole_proof, whole_time: that formulation, and when it was done.
     """
 
     def __init__(self, problem: Problem, grid: Grid, options: Options) -> None:
@@ -52,8 +52,10 @@ class Search:
         self.found_by = ""
         self.level_bounds = [0] * len(self.machines.levels)
         self.level_proofs = [COUNTING] * len(self.machines.levels)
+        self.level_times = [0.0] * len(self.machines.levels)
         self.whole_bound = 0
         self.whole_proof = ""
+        self.whole_time = 0.0
         self._started = monotonic()
         self._spent = 0.0
 
@@ -175,12 +177,14 @@ class Search:
         if value > self.level_bounds[level] or self.level_proofs[level] == COUNTING:
             self.level_bounds[level] = max(value, self.level_bounds[level])
             self.level_proofs[level] = by
+            self.level_times[level] = self.seconds
             self.report()
 
     def raise_whole(self, value: int, by: str) -> None:
         """Take a bound on the whole cost if it is the best so far."""
         if value > self.whole_bound:
             self.whole_bound, self.whole_proof = value, by
+            self.whole_time = self.seconds
             self.report()
 
     def enough_at(self, level: int) -> int | None:
@@ -225,17 +229,21 @@ class Search:
         assert self.placement is not None
         unit = self.weighing.unit
         proofs: Sequence[Proof] = [
-            Proof(level.name, unit * weight * bound, by)
-            for level, weight, bound, by in zip(
+            Proof(level.name, unit * weight * bound, by, seconds)
+            for level, weight, bound, by, seconds in zip(
                 self.machines.levels,
                 self.weighing.levels,
                 self.level_bounds,
                 self.level_proofs,
+                self.level_times,
                 strict=True,
             )
         ]
         if self.whole_bound >= self.bound and not self._levels_suffice:
-            proofs = [*proofs, Proof("all", unit * self.whole_bound, self.whole_proof)]
+            proofs = [
+                *proofs,
+                Proof("all", unit * self.whole_bound, self.whole_proof, self.whole_time),
+            ]
         return Outcome(
             self.placement, unit * self.bound, tuple(proofs), self.found_by, self._stopped
         )
