@@ -1,6 +1,8 @@
 """Running the tasks of a sweep: in this process, in processes of our own, or by any executor."""
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -66,11 +68,24 @@ def run_in_processes(workers: int, tasks: Sequence[Task]) -> Iterator[Done]:
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Worker processes; when the caller stops early, tasks that have not started never do."""
     # Not forked: the caller may have threads, and OR-tools has.
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_follow_parent)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _follow_parent() -> None:
+    """End this worker when its parent ends, however that comes (a killed parent cannot tell it)."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def _outcome(future: Future[Answers]) -> Answers | BaseException:

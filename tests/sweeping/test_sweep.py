@@ -266,8 +266,21 @@ def test_another_file_in_the_journals_place_is_left_alone(tmp_path):
     assert (tmp_path / "r.csv.journal").read_text() == "my notes\n"
 
 
+def children(pid):
+    """Process ids of a process's children."""
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid):
+    state = Path(f"/proc/{pid}/stat")
+    try:
+        return state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def test_killed_in_the_middle_and_resumed_gives_the_same_table(tmp_path):
-    """SIGKILL after some points: what was solved is kept, the rest solved, nothing twice."""
+    """SIGKILL: what was solved is kept, workers end too, the rest is solved, nothing twice."""
     (tmp_path / "c.json").write_text(json.dumps(BASE))
     command = [sys.executable, "-m", "planner", "sweep", "c.json", "-o", "r.csv", "--workers", "1"]
     for size, values in AXES.items():
@@ -278,8 +291,14 @@ def test_killed_in_the_middle_and_resumed_gives_the_same_table(tmp_path):
         not journal.exists() or journal.read_bytes().count(b"\n") < 6
     ):
         time.sleep(0.01)
+    workers = children(process.pid)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    assert len(workers) >= 1
+    deadline = time.monotonic() + 30
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
     kept = journal.read_bytes().count(b"\n") - 1  # the first line says what the file is
     assert not (tmp_path / "r.csv").exists()
     seen = []
