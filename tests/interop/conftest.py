@@ -11,6 +11,8 @@ from tests.interop.tools import BIN, TOOLS, need
 
 HARNESS = Path(__file__).parent / "harness"
 
+collect_ignore = ["harness"]  # scripts that tests start in processes of their own
+
 TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "PLANNER_HOST", "MASTER_ADDR", "MASTER_PORT")
 
 
