@@ -19,6 +19,7 @@ from planner.report.pictures.boxes import lay_out
 from planner.report.pictures.cells import Cells, category
 from planner.report.pictures.colours import scale
 from planner.report.pictures.page import html
+from tests.interop.tools import need
 from tests.problems import problem
 
 FLAGS = (
@@ -50,6 +51,7 @@ def a_plan(size: str) -> Plan:
 
 def browse(folder: Path, file: Path, *flags: str) -> str:
     """What Chromium prints; fails on anything its console says."""
+    need("chromium")
     done = subprocess.run(
         ["chromium", *FLAGS, f"--user-data-dir={folder / 'profile'}", *flags, file.as_uri()],
         check=False,

