@@ -120,7 +120,7 @@ def statement(
     machines = problem.cluster.machines
     counted = links(grid, machines, placement)
     cost = total(problem, machines, counted)
-    bound = min(outcome.bound, cost)
+    bound = outcome.bound
     own = {level.name: level_cost(problem, level, counted[level.name]) for level in machines.levels}
     levels = [
         {
