@@ -59,13 +59,12 @@ def command(  # one parameter an option
     if not isfinite(time_limit):
         raise click.BadParameter("expected a finite number of seconds", param_hint="--time-limit")
     check_writable(output)
-    stop = _stop_on_interrupt()
+    stop = stop_on_interrupt()
     from planner import load, solve  # noqa: PLC0415 - heavy imports only when solving
 
     problem = load(problem_file)
     for warning in problem.job.warnings():
         click.echo(f"warning: {warning}", err=True)
-    stop = stop_on_interrupt()
     with ProgressLine() as line:
         try:
             plan = solve(
