@@ -9,7 +9,8 @@ Data
     lost       number of slots without a home: each of them moves, whatever cell it takes
     enough     cost that is good enough, or none
     most       largest number of moves, or none
-    leader     slot that must sit on the first used device of its cell, or none
+    leader     slot that must sit on the first used device of its house, or none
+    house_n    house of cell n: cells of one house, in their order, are its devices in theirs
     blocker_n  the slot at home on the first usable device of cell n, if there is one
     below      usable devices of the leader's home cell that come before its own
 
@@ -21,6 +22,7 @@ Variables (0-1 unless said)
 Subject to
     those of `assignment`; symmetry breaking is left out, since homes tell equal domains apart
     extra[n]    on[leader,n] + on[blocker_n,n] ≤ 1 + extra              n ≠ home_leader
+    first[n,m]  Σ_s on[s,m] ≤ usable_m (1 − on[leader,n])               m < n, house_m = house_n
     extra[home] Σ_s on[s,home_leader] ≤ usable − below (on[leader,home_leader] − extra)
     together    on[s,n] = on[first of g,n], where groups g are to move whole
     moves       lost + Σ_{s∈H} (1 − on[s,home_s]) + extra ≤ most
@@ -50,15 +52,17 @@ from planner_models.assignment.search import Limits, Status, run, solver_for
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Leader:
-    """A slot that must sit on the first used device of its cell.
+    """A slot that must sit on the first used device of its house.
 
     Attributes:
         slot: the slot.
+        houses: [cells] house of each cell.
         blockers: [cells] slot at home on the first usable device of each cell, -1 if there is none.
         below: usable devices of the leader's home cell that come before its own; 0 without a home.
     """
 
     slot: int
+    houses: IntArray
     blockers: IntArray
     below: int
 
@@ -71,7 +75,7 @@ class Homes:
         cells: [slots] home of each slot, -1 where it is gone.
         enough: cost that is good enough; None to minimise the cost within `most` moves.
         most: largest number of moves, or None.
-        leader: the slot bound to the first used device of its cell, or None.
+        leader: the slot bound to the first used device of its house, or None.
     """
 
     cells: IntArray
@@ -187,6 +191,7 @@ def _extra(f: Formulation, homes: Homes) -> Expr:
     leader = homes.leader
     if leader is None:
         return 0
+    _first(f, leader)
     extra = f.bit("extra[]", 0).expr
     home = int(homes.cells[leader.slot])
     for n, here in f.at[0][leader.slot].items():
@@ -202,6 +207,16 @@ def _extra(f: Formulation, homes: Homes) -> Expr:
             "extra[home]", total(held) <= room - leader.below * here.expr + leader.below * extra
         )
     return extra
+
+
+def _first(f: Formulation, leader: Leader) -> None:
+    """first[n,m]: with the leader in n, nobody is in an earlier cell m of the same house."""
+    held = f.holders(0, range(f.problem.slots))
+    room = f.problem.capacities(0).tolist()
+    for n, here in f.at[0][leader.slot].items():
+        for m in np.flatnonzero(leader.houses[:n] == leader.houses[n]).tolist():
+            if m in held:
+                f.require(f"first[n{n},n{m}]", total(held[m]) <= room[m] - room[m] * here.expr)
 
 
 def _over(f: Formulation, costs: Costs, enough: int) -> cp_model.IntVar:

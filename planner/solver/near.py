@@ -180,17 +180,18 @@ class Near:
         )
 
     def _leader(self) -> moves.Leader | None:
-        """Rank 0 leads its node, unless pins forbid it or the finest domains are no nodes."""
-        if self.fresh.problem.constraints.pins or self.machines.node_level != 0:
+        """Rank 0 leads its node, unless there are pins."""
+        if self.fresh.problem.constraints.pins:
             return None
+        cell, node = self.machines.levels[0].domain, self.machines.device_node
         home, online = self.wish.home, self.machines.usable
         rank_at = np.full(len(self.machines.online), -1, np.int64)
         rank_at[home[home >= 0]] = np.flatnonzero(home >= 0)
-        nodes, first = np.unique(self.machines.device_node[online], return_index=True)
-        blockers = np.full(len(self.machines.hosts), -1, np.int64)
-        blockers[nodes] = rank_at[online[first]]
+        cells, first = np.unique(cell[online], return_index=True)
+        blockers = np.full(len(self.machines.levels[0].names), -1, np.int64)
+        blockers[cells] = rank_at[online[first]]
         below = 0
         if home[0] >= 0:
-            same = self.machines.device_node[online] == self.machines.device_node[home[0]]
-            below = int(np.count_nonzero(same & (online < home[0])))
-        return moves.Leader(0, blockers, below)
+            below = int(np.count_nonzero((cell[online] == cell[home[0]]) & (online < home[0])))
+        houses = node[np.unique(cell, return_index=True)[1]]
+        return moves.Leader(0, houses, blockers, below)

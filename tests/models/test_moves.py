@@ -53,12 +53,12 @@ def test_too_few_moves_are_infeasible() -> None:
 def test_a_leader_that_arrives_moves_whoever_sits_first() -> None:
     homes = np.array([-1, 1, 1, 1])
     usable = [0, 0, 0, 0, 1, 1, 1, 1]
-    first = Leader(0, np.array([-1, 1]), 0)
+    first = Leader(0, np.arange(2), np.array([-1, 1]), 0)
     found = moves.solve(
         two_cells(usable), Homes(homes, enough=0, leader=first), LIMITS, start=np.array([1] * 4)
     )
     assert found.bound == 2
-    free = Leader(0, np.array([-1, -1]), 0)
+    free = Leader(0, np.arange(2), np.array([-1, -1]), 0)
     found = moves.solve(
         two_cells(usable), Homes(homes, enough=0, leader=free), LIMITS, start=np.array([1] * 4)
     )
@@ -69,8 +69,22 @@ def test_a_leader_with_free_devices_below_moves_when_its_cell_fills() -> None:
     homes = np.array([0, 0, -1, -1])
     usable = [1, 1, 1, 1, 0, 0, 0, 0]
     for below, fewest in ((0, 2), (1, 3)):
-        wish = Homes(homes, enough=0, leader=Leader(0, np.array([-1, -1]), below))
+        wish = Homes(homes, enough=0, leader=Leader(0, np.arange(2), np.array([-1, -1]), below))
         found = moves.solve(two_cells(usable), wish, LIMITS, start=np.zeros(4, np.int64))
+        assert found.bound == fewest
+
+
+def test_a_leader_goes_nowhere_behind_others_of_its_house() -> None:
+    homes = np.array([-1, 1, 1, 0])
+    usable = [1, 0, 0, 0, 1, 1, 1, 1]
+    for houses, fewest in (([0, 1], 1), ([0, 0], 2)):
+        leader = Leader(0, np.array(houses), np.array([-1, -1]), 0)
+        found = moves.solve(
+            two_cells(usable),
+            Homes(homes, enough=40, leader=leader),
+            LIMITS,
+            start=np.array([1, 1, 1, 0]),
+        )
         assert found.bound == fewest
 
 

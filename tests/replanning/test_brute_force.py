@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import planner
+from planner.cost import links, total
 from planner.grid import Grid
 from planner.plan import Plan
 from planner.replanning.fleet import without
@@ -107,3 +108,24 @@ def test_tiny_plans_move_no_more_ranks_than_they_must(seed: int) -> None:
     assert capped.cost == cost[moved <= most].min()
     assert capped.replan is not None
     assert len(capped.replan["moves"]) <= most
+
+
+@pytest.mark.parametrize("seed", [0, 3, 7, 11, 13, 19, 22, 28])
+def test_levels_inside_a_node_count_too(seed: int) -> None:
+    """Rank 0 must lead its host, which there means being in the right part of it."""
+    rng = random.Random(seed)
+    plain = old_plan(seed * 4, rng)
+    data = plain.document()["problem"]
+    pair = {"name": "pair", "gpus_per_domain": 2, "weight": rng.choice([1, 2])}
+    data["cluster"]["levels"] = [pair, *data["cluster"].get("levels", [])]
+    old = Plan(Problem.model_validate(data).resolved, plain.placement, {})
+    slack = rng.choice([0.0, 0.1, 0.5])
+    new = planner.replan(old, lost=lose(old, rng), slack=slack, time_limit=20, workers=1)
+    placed = every_placement(new.problem)
+    assert new.replan is not None
+    found = [total(new.problem, new.machines, links(new.grid, new.machines, p)) for p in placed]
+    best, cost = new.solver["bound"], np.array(found)
+    assert best <= cost.min() <= new.replan["best_cost"]
+    moved = (placed != old.placement).sum(axis=1)
+    fewest = moved[cost <= cost.min() * (1 + slack)].min()
+    assert new.replan["moves_bound"] == len(new.replan["moves"]) == fewest
