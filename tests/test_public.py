@@ -1,5 +1,6 @@
 """The public names: present, callable in any order, and never shadowed by a module."""
 
+import json
 import subprocess
 import sys
 from itertools import permutations
@@ -20,8 +21,6 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    import json
-
     path = tmp_path_factory.mktemp("public")
     (path / "c.json").write_text(json.dumps(REGULAR))
     planner.solve(planner.load(path / "c.json")).save(path / "plan.json")

@@ -1,7 +1,7 @@
 """The job as the formulations see it: sizes of a grid and weights of its links, integers only.
 
-Slots are numbered canonically: the encoder's block first, the decoder's after it; inside a block the
-tensor coordinate t runs fastest, then c (context), d (data copy) and p (pipeline stage)::
+Slots are numbered canonically: the encoder's block first, the decoder's after it; inside a block
+the tensor coordinate t runs fastest, then c (context), d (data copy) and p (pipeline stage)::
 
     slot(t, c, d, p) = offset + t + tp * (c + cp * (d + dp * p))
 """

@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from planner.examples import EXAMPLES, example_text
+from planner.spec.problem import Problem
 from tests.problems import MISFIT, REGULAR
 
 ROOT = Path(__file__).parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'models'}", "COLUMNS": "120"}
 
 
-def run(*args: str, stdin: str | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess:
+def run(
+    *args: str, stdin: str | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "planner", *args]
     return subprocess.run(
         command, input=stdin, capture_output=True, text=True, env=ENV, cwd=cwd, check=False
@@ -48,7 +51,9 @@ def test_without_a_file_the_plan_is_stdout_and_the_summary_stderr(plan_file: Pat
 
 
 def test_stdin_and_json_summary(plan_file: Path) -> None:
-    done = run("solve", "-", "-o", str(plan_file.parent / "x.json"), "--json", stdin=json.dumps(REGULAR))
+    done = run(
+        "solve", "-", "-o", str(plan_file.parent / "x.json"), "--json", stdin=json.dumps(REGULAR)
+    )
     summary = json.loads(done.stdout)
     assert (summary["status"], summary["cost"], summary["baseline_cost"]) == ("optimal", 1024, 1024)
     assert summary["links"]["node"]["dp"] == 64
@@ -101,8 +106,6 @@ def test_a_lying_plan_is_not_shown(plan_file: Path) -> None:
 def test_examples_are_valid_problems_and_differ(name: str) -> None:
     done = run("example", name)
     assert done.stdout == example_text(name)
-    from planner.spec.problem import Problem
-
     Problem.model_validate(json.loads(done.stdout))
 
 

@@ -10,6 +10,7 @@ from planner.errors import Infeasible, NoPlan
 from planner.feasibility import broken_constraints
 from planner.grid import Grid
 from planner.machines import Machines
+from planner.solver import exact
 from planner.solver.translation import model_job, model_weights, to_canonical
 from planner.solver.weighing import weigh
 from planner.spec.problem import Problem
@@ -194,8 +195,6 @@ def test_a_stopped_search_returns_the_best_so_far() -> None:
 
 
 def test_nothing_found_is_told_apart_from_nothing_there(monkeypatch) -> None:
-    import planner.solver.exact as exact
-
     monkeypatch.setattr(exact, "_MOST_BITS_FIRST", 0)
     made = problem(
         {"nodes": 3, "gpus_per_node": 3},
