@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no marker
 from ortools.sat.python import cp_model
 
-from planner_models import bridge
+from planner_models import bridge, interruption
 from planner_models.job import Job, Weights
 from planner_models.lattice import families, inner_weights
 from planner_models.minplus import UNREACHABLE, IntArray
@@ -286,7 +286,7 @@ def _proven(model: cp_model.CpModel, deadline: float | None) -> int:
     solver.parameters.max_deterministic_time = EFFORT
     if deadline is not None:
         solver.parameters.max_time_in_seconds = max(0.0, deadline - time.monotonic())
-    status = solver.solve(model)
+    status = interruption.solve(solver, model)
     if status == cp_model.INFEASIBLE:
         return UNREACHABLE
     if status == cp_model.UNKNOWN:  # then the solver reports 0, which is no bound on savings

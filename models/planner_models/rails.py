@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.matching import best_matching
 
 Ints = npt.NDArray[np.int64]
@@ -250,7 +251,7 @@ def _solved(task: Task, start: Ints) -> Ints:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = _WORK
-    if solver.solve(cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if interruption.solve(solver, cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return start
     found = np.array([next(v for v, bit in held.items() if solver.value(bit)) for held in at])
     return found if task.aligned(found) > task.aligned(start) else start

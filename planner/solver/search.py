@@ -16,6 +16,7 @@ from planner.solver.shaping import solve_by_shapes
 from planner.solver.state import Search
 from planner.solver.tiling import offer_tiles
 from planner.spec.problem import Problem
+from planner_models import interruption
 
 
 def _mend(state: Search) -> None:
@@ -49,8 +50,9 @@ def search(problem: Problem, grid: Grid, options: Options) -> Outcome:
         NoPlan: none was found.
     """
     state = Search(problem, grid, options)
-    for step in STEPS:
-        step(state)
-        if state.done and state.placement is not None:
-            break
+    with interruption.listening(options.stop):
+        for step in STEPS:
+            step(state)
+            if state.done and state.placement is not None:
+                break
     return state.outcome()

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.assignment.data import Assignment, IntArray
 from planner_models.assignment.evaluate import cost, devices
 from planner_models.assignment.formulation import Formulation, Neighbourhood
@@ -24,7 +24,6 @@ _STATUS: dict[cp_model.CpSolverStatus, Status] = {
     cp_model.INFEASIBLE: "infeasible",
     cp_model.UNKNOWN: "unknown",
 }
-_POLL = 0.05  # seconds between looks at the stop event
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,6 @@ def solver_for(limits: Limits) -> cp_model.CpSolver:
     p.num_workers = limits.workers
     p.random_seed = limits.seed
     p.relative_gap_limit = limits.gap
-    p.catch_sigint_signal = False  # the caller decides what Ctrl-C means
     # Reproducible if work is limited; and one thread alone then runs neighbourhoods as well.
     p.interleave_search = True
     if limits.seconds is not None:
@@ -146,20 +144,11 @@ def run(
     progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> Status:
-    """Solve in another thread, so that this one keeps hearing signals and the stop event."""
+    """Solve with reports, hearing signals and the stop event."""
     report = None if progress is None else _Report(progress)
     if report is not None:
         solver.best_bound_callback = report.bounded
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(solver.solve, cp, report)
-        try:
-            while not wait([answer], _POLL).done:
-                if stop is not None and stop.is_set():
-                    solver.stop_search()
-        finally:  # an exception here, Ctrl-C above all, must not leave the solver running
-            while not wait([answer], _POLL).done:
-                solver.stop_search()
-    return _STATUS[answer.result()]
+    return _STATUS[interruption.solve(solver, cp, report, stop=stop)]
 
 
 class _Report(cp_model.CpSolverSolutionCallback):

@@ -17,6 +17,7 @@ from time import monotonic
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.shapes.bounding import ShapesBound
 from planner_models.shapes.cells import Cells, Piece
 from planner_models.shapes.column_generation import Relaxation
@@ -140,7 +141,7 @@ def deal_copies(
     model.add(dealing.loss <= loss).with_name("loss")
     for core in packing.cores:
         dealing.avoid(core)
-    while solver.solve(model) in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+    while interruption.solve(solver, model) in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
         cores = dealing.cores(solver, packing)
         if not cores:
             return _read(solver, lots, dealing.deal, len(pieces))

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.shapes.placements import Placements
 from planner_models.shapes.stages import StageGraph
 from planner_models.shapes.tilings import Ints
@@ -84,7 +85,7 @@ class Cells:
 
     def solve(self, solver: cp_model.CpSolver) -> tuple[list[Ints], int] | None:
         """Cell masks of every piece, one a stage, and the doubled cost they add, if any fit."""
-        if solver.solve(self.model) not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+        if interruption.solve(solver, self.model) not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
             return None
         masks = [
             options[[solver.value(m) for m in choice].index(1)]

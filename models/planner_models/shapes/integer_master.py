@@ -33,6 +33,7 @@ from time import monotonic
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.shapes.column_generation import Evaluation, Relaxation
 from planner_models.shapes.dealing import Dealing, Rows, TooManyTilingsError
 from planner_models.shapes.packing import Packing
@@ -196,7 +197,7 @@ class IntegerMaster:
         lower = 0
         while True:
             solver = quiet_solver(deadline)
-            answer = self._answer(solver, solver.solve(self.model), lower)
+            answer = self._answer(solver, interruption.solve(solver, self.model), lower)
             if answer.solution is None or self._dealing is None:
                 return answer
             cores = self._dealing.cores(solver, packing)

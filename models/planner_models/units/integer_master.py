@@ -31,6 +31,7 @@ from time import monotonic
 import numpy as np
 from ortools.sat.python import cp_model
 
+from planner_models import interruption
 from planner_models.units.branch_and_cut import searched
 from planner_models.units.copies import Arcs, copy_arcs
 from planner_models.units.heights import (
@@ -225,7 +226,7 @@ def _proven(
     solver.parameters.max_deterministic_time = effort
     if deadline is not None:
         solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
-    status = solver.solve(model)
+    status = interruption.solve(solver, model)
     if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
         return status, None
     return status, np.array(solver.response_proto.solution, np.int64)
