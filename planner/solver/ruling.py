@@ -52,6 +52,11 @@ def _relaxed(problem: Problem) -> Problem | None:
     document = problem.document()
     document["constraints"]["cp_symmetry"] = "mapping"
     document["job"].pop("hierarchical_cp", None)
+    within: dict[str, str] = document["constraints"]["within"]
+    # Without hierarchical CP there are no groups of its names.
+    document["constraints"]["within"] = {
+        group: level for group, level in within.items() if not group.startswith("hcp_")
+    }
     return Problem.model_validate(document)
 
 

@@ -244,6 +244,17 @@ def test_rules_that_no_bound_knows_are_mended_into_the_plan_without_them() -> No
     assert ruled.solver["bound"] >= free.solver["bound"]
 
 
+def test_rules_for_groups_of_hierarchical_cp_are_left_out_with_it() -> None:
+    levels = [{"name": "pod", "nodes_per_domain": 8}]
+    made = problem(
+        {"nodes": 8, "gpus_per_node": 6, "levels": levels},
+        {"decoder": {"tp": 2, "cp": 2, "pp": 4}, "dp": 2, "order": "cp-pp-dp-tp", "hierarchical_cp": [2]},
+        constraints={"within": {"hcp_0": "pod"}, "cp_symmetry": "footprint"},
+    )  # fmt: skip
+    plan = planner.solve(made, time_limit=5, workers=1)
+    assert planner.verify(plan) == []
+
+
 def test_a_large_misfit_job_is_made_of_tiles() -> None:
     """Twelve times the misfit of two copies on seven nodes, whose optimum is 8,490."""
     job = {**MISFIT["job"], "dp": 24}
