@@ -1,9 +1,10 @@
 """`planner solve`: problem file in, verified plan and summary out."""
 
+import shlex
 import signal
 import sys
 import threading
-from math import isfinite
+from math import isfinite, isnan
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
@@ -56,6 +57,8 @@ def command(  # one parameter an option
     With -o the plan goes to FILE and the summary to stdout; without it the plan goes to stdout and
     the summary to stderr. On a terminal without -o only the summary is shown.
     """
+    if isnan(gap):
+        raise click.BadParameter("expected a number from 0 to 1", param_hint="--gap")
     if not isfinite(time_limit):
         raise click.BadParameter("expected a finite number of seconds", param_hint="--time-limit")
     check_writable(output)
@@ -81,20 +84,21 @@ def command(  # one parameter an option
             if stop.is_set():
                 raise KeyboardInterrupt from None
             raise
-    _deliver(plan, output, as_json=as_json)
+    _deliver(plan, problem_file, output, as_json=as_json)
     if stop.is_set():
         click.echo("interrupted: this is the best plan so far", err=True)
         sys.exit(130)
 
 
-def _deliver(plan: "Plan", output: str | None, *, as_json: bool) -> None:
+def _deliver(plan: "Plan", problem_file: str, output: str | None, *, as_json: bool) -> None:
     on_terminal = output is None and sys.stdout.isatty()
     if output is not None and output != STDOUT:
         write(output, plan.text())
         _summarise(plan, as_json=as_json, err=False)
     elif on_terminal:
         _summarise(plan, as_json=as_json, err=False)
-        click.echo("\nkeep the plan with: planner solve cluster.json -o plan.json", err=True)
+        again = shlex.join(["planner", "solve", problem_file, "-o", "plan.json"])
+        click.echo(f"\nkeep the plan with: {again}", err=True)
     else:
         _summarise(plan, as_json=as_json, err=True)
         write(STDOUT, plan.text())

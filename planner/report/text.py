@@ -34,11 +34,13 @@ def number(value: float) -> str:
 def _headline(plan: Plan) -> Text:
     s = plan.solver
     cost, before = s["cost"], plan.baseline["cost"]
-    proven = (
-        "proven optimal"
-        if s["status"] == "optimal"
-        else f"at most {100 * s['gap']:.2f} % above the optimum (proven bound {number(s['bound'])})"
-    )
+    if s["status"] == "optimal":
+        proven = "proven optimal"
+    elif s["bound"]:
+        above = 100 * (cost - s["bound"]) / s["bound"]
+        proven = f"at most {above:.2f} % above the optimum (proven bound {number(s['bound'])})"
+    else:
+        proven = "nothing proven (bound 0)"
     ratio = f", {before / cost:.2f}x less than Megatron's order" if 0 < cost < before else ""
     return Text.assemble(
         ("cost ", ""), (number(cost), "bold"), (f", {proven}{ratio} ({number(before)})", "")

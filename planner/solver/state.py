@@ -21,7 +21,8 @@ from planner_models.job import Job, Weights
 _NEVER = 10  # times all weights together: dearer than whatever a cut could save
 _RING_OF = {"tp": "tp", "cp": "cp", "dp_cp": "dp"}  # groups that are rings of a kind, by name
 
-COUNTING = "nothing (links cost nothing here)"
+FREE = "nothing (links cost nothing here)"
+UNSEEN = "nothing (not looked into)"
 
 
 class Search:
@@ -51,7 +52,7 @@ class Search:
         self.cost = 0
         self.found_by = ""
         self.level_bounds = [0] * len(self.machines.levels)
-        self.level_proofs = [COUNTING] * len(self.machines.levels)
+        self.level_proofs = [UNSEEN if w else FREE for w in self.weighing.levels]
         self.level_times = [0.0] * len(self.machines.levels)
         self.whole_bound = 0
         self.whole_proof = ""
@@ -174,7 +175,7 @@ class Search:
 
     def raise_level(self, level: int, value: int, by: str) -> None:
         """Take a bound on one level (level weight not included) if it is the best so far."""
-        if value > self.level_bounds[level] or self.level_proofs[level] == COUNTING:
+        if value > self.level_bounds[level] or self.level_proofs[level] in {FREE, UNSEEN}:
             self.level_bounds[level] = max(value, self.level_bounds[level])
             self.level_proofs[level] = by
             self.level_times[level] = self.seconds

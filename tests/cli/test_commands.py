@@ -123,6 +123,7 @@ def test_schema_is_json() -> None:
 BAD_CALLS = {
     "unknown command": (["slove"], "No such command 'slove'"),
     "unknown option": (["solve", "--tim", "x"], "No such option"),
+    "gap": (["solve", "c.json", "--gap", "nan"], "Invalid value for --gap: expected a number"),
     "missing file": (["solve", "nothing.json"], "nothing.json: cannot be read; got No such file"),
     "folder as output": (["solve", "c.json", "-o", "."], "is a directory"),
     "no such folder": (["solve", "c.json", "-o", "no/where.json"], "no such folder no"),

@@ -42,9 +42,17 @@ def test_the_summary_says_what_was_proven_and_what_is_idle() -> None:
     console = Console(file=io.StringIO(), width=160)
     print_summary(plan, console)
     text = console.file.getvalue()
-    assert "at most 100.00 % above the optimum (proven bound 0)" in text
+    assert "nothing proven (bound 0)" in text
     assert "idle GPUs: node2 GPU 0" in text
     assert "dataset slots a host: 2 hosts with 1" in text
+
+
+def test_the_distance_to_the_optimum_is_told_in_parts_of_the_bound() -> None:
+    plan = plan_of(problem(3, {"decoder": {"tp": 8, "cp": 2}, "dp": 1}))
+    plan.solver["bound"] = plan.solver["cost"] / 4  # then the optimum may be a quarter of the cost
+    console = Console(file=io.StringIO(), width=160)
+    print_summary(plan, console)
+    assert "at most 300.00 % above the optimum" in console.file.getvalue()
 
 
 def test_ring_crossings_follow_the_cp_order() -> None:
