@@ -140,7 +140,10 @@ def statement(
         "workers": options.workers,
         "deterministic": options.deterministic,
         "time_limit": options.time_limit,
-        "stopped": outcome.stopped,
+        # Rank 0 leads its host, which may cost links that the search did not count.
+        "stopped": "exhausted"
+        if outcome.stopped == "optimal" and bound < cost
+        else outcome.stopped,
         "found_by": outcome.found_by,
         "levels": levels,
         "version": __version__,

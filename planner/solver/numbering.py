@@ -3,20 +3,24 @@
 Contents of interchangeable domains are sorted by the lowest trainer rank they hold, ranks ascend
 with the GPU index inside a domain, and context slices are labelled so that neighbours in the CP
 ring share domains. Last, GPUs inside a domain trade places where that keeps links on their rail.
-None of it changes a link count.
+None of it changes a link count, but for rank 0 at the head of its host where domains inside it
+differ in size.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import permutations
 
 import numpy as np
 
+from planner.cost import links, total
 from planner.feasibility import broken_constraints
 from planner.grid import Grid, Ints
 from planner.machines import Machines
 from planner.spec.problem import Problem
 
 _EXACT_RING = 7  # slices up to which all ring orders are tried
+_MOST_LABELS = 16  # of an axis that are tried in the place of the first
 
 
 def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
@@ -28,7 +32,7 @@ def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
     placement = _accepted(problem, grid, placement, _ring_order(problem, grid, placement))
     if not problem.constraints.pins:
         placement = _accepted(problem, grid, placement, _sorted_domains(machines, placement))
-        placement = rank_zero_first(machines, placement)
+        placement = _led(problem, grid, placement)
     from planner.solver.rails import align_rails  # noqa: PLC0415 - OR-tools only when solving
 
     return align_rails(problem, grid, placement)
@@ -105,6 +109,80 @@ def _exchange(siblings: list[_Part]) -> tuple[tuple[int, ...], Ints, Ints]:
 def _lowest(ranks: Ints) -> float:
     held = ranks[ranks >= 0]
     return int(held.min()) if len(held) else float("inf")
+
+
+def _led(problem: Problem, grid: Grid, placement: Ints) -> Ints:
+    """Rank 0 on the lowest used GPU of its host; where that costs links, as few as found."""
+    machines = problem.cluster.machines
+    plain = rank_zero_first(machines, placement)
+    cell = machines.levels[0].domain
+    if cell[plain[0]] == cell[placement[0]]:
+        return plain
+    least = total(problem, machines, links(grid, machines, placement))
+    best, paid = plain, None
+    for candidate in _leading(grid, machines, placement):
+        if broken_constraints(problem, grid, candidate):
+            continue
+        cost = total(problem, machines, links(grid, machines, candidate))
+        if paid is None or cost < paid:
+            best, paid = candidate, cost
+        if paid <= least:
+            break
+    return best
+
+
+def _leading(grid: Grid, machines: Machines, placement: Ints) -> Iterator[Ints]:
+    """Placements with rank 0 first on its host: after exchanges there, then under other labels.
+
+    The host's ranks ascend, or what lies in two domains of it changes places, or a copy, slice or
+    lane takes the place of the first one. Whether that breaks a rule or costs links, the caller
+    sees.
+    """
+    yield rank_zero_first(machines, placement)
+    yield from _changed_places(machines, placement)
+    for axis in (1, 2, 3):  # dp, cp, tp
+        for i in range(1, min(_MOST_LABELS, grid.modules[0].mesh.shape[axis])):
+            other = _sorted_domains(machines, _relabelled(grid, placement, axis, i))
+            yield rank_zero_first(machines, other)
+            yield from _changed_places(machines, other)
+
+
+def _changed_places(machines: Machines, placement: Ints) -> Iterator[Ints]:
+    node = machines.device_node
+    mates = np.flatnonzero(node[placement] == node[placement[0]])
+    out = placement.copy()
+    out[mates] = np.sort(placement[mates])
+    yield out
+    first = mates[np.argmin(placement[mates])]
+    for level in machines.levels:
+        domain = level.domain
+        one, other = domain[placement[0]], domain[placement[first]]
+        if level.name == "node" or one == other:
+            return
+        moved = [
+            (
+                np.flatnonzero(domain[placement] == here),
+                machines.usable[domain[machines.usable] == there],
+            )
+            for here, there in ((one, other), (other, one))
+        ]
+        if all(len(ranks) <= len(devices) for ranks, devices in moved):
+            out = placement.copy()
+            for ranks, devices in moved:
+                ordered = ranks[np.argsort(placement[ranks])]
+                out[ordered] = devices[: len(ranks)]
+            yield rank_zero_first(machines, out)
+
+
+def _relabelled(grid: Grid, placement: Ints, axis: int, i: int) -> Ints:
+    """Index i of an axis of the grids takes the place of index 0."""
+    out = placement.copy()
+    for module in grid.modules:
+        order = np.arange(module.mesh.shape[axis])
+        if i < len(order):
+            order[[0, i]] = i, 0
+            out[module.mesh] = placement[np.take(module.mesh, order, axis=axis)]
+    return out
 
 
 def rank_zero_first(machines: Machines, placement: Ints) -> Ints:
