@@ -255,6 +255,20 @@ def test_rules_for_groups_of_hierarchical_cp_are_left_out_with_it() -> None:
     assert planner.verify(plan) == []
 
 
+def test_domains_too_small_for_any_content_are_no_overflow() -> None:
+    """Thirty-two such domains and more at a price that stands for never; a remedy that is tried has them."""
+    made = problem(
+        {"nodes": 8, "gpus_per_node": 4, "levels": [{"name": "lone", "gpus_per_domain": 1, "weight": 0.1}]},
+        {"encoder": {"tp": 3, "pp": 4, "etp": 2}, "decoder": {"tp": 2, "pp": 2}, "dp": 2},
+        constraints={
+            "within": {"expt_tp": "node", "tp_dp_cp": "node"},
+            "pins": [{"slot": {"module": "encoder", "pp": 3, "dp": 1, "cp": 0, "tp": 2}, "host": "node3", "gpu": 3}],
+        },
+    )  # fmt: skip
+    with pytest.raises(Infeasible, match="tp_dp_cp"):
+        planner.solve(made, time_limit=2, workers=1)
+
+
 def test_a_large_misfit_job_is_made_of_tiles() -> None:
     """Twelve times the misfit of two copies on seven nodes, whose optimum is 8,490."""
     job = {**MISFIT["job"], "dp": 24}

@@ -98,7 +98,7 @@ class Generation:
         for k, count in enumerate(self.domains.count):
             least, most = int(self.domains.least[k]), int(self.domains.capacity[k])
             size = least + int(contents.value[least : most + 1].argmin())
-            total += int(count * contents.value[size])
+            total += int(count) * int(contents.value[size])
             if contents.value[size] == NEVER:
                 continue
             self._add(k, contents.shorter(size))
