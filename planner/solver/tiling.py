@@ -1,8 +1,8 @@
 """Tiles: a few data copies on their share of the machines, solved once and repeated.
 
 Ring groups over data copies touch the domains of all tiles, so the cost of a plan made of tiles is
-the sum of the tiles' costs (one tile's share of a gradient ring never lies in a single domain). A
-large job that fits its nodes badly becomes several equal small ones that assembly can finish.
+the sum of the tiles' costs, but for rings that a tile holds in one domain. A large job that fits
+its nodes badly becomes several equal small ones that assembly can finish.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,6 +30,8 @@ def offer_tiles(search: Search, solve: Solve) -> None:
     """Solve one tile of each promising size and offer its repetitions."""
     if search.proven or search.constrained or search.grid.world < _LARGE:
         return
+    if not search.weighing.levels[search.machines.node_level]:
+        return  # a tile is laid on nodes: where those cost nothing it has nothing to say
     for copies, shares in _tilings(search):
         if search.done:
             return
