@@ -129,7 +129,9 @@ def _seats(form: PlanFile, machines: Machines, placement: Ints) -> Iterator[Viol
         stated = [getattr(line, key) for line in form.ranks]
         yield from _first_difference(key, "$.ranks[{}]." + key, stated, values.tolist())
     rank_zero = right.host_rank[0]
-    if rank_zero != 0 and not form.problem.get("constraints", {}).get("pins"):
+    # Rules on domains inside a node, or pins, can forbid that rank 0 takes its host's first GPU.
+    bound = machines.node_level > 0 or form.problem.get("constraints", {}).get("pins")
+    if rank_zero != 0 and not bound:
         yield Violation("host_rank", "$.ranks[0]", f"rank 0 must be host rank 0, is {rank_zero}")
 
 

@@ -42,6 +42,7 @@ def plain_cpsat(task: Task, limits: Limits) -> Ints:
         cost += _level(model, task, on if i == levels[0] else _lifted(model, on, parent), i)
     model.minimize(sum(cost))
     solver = cp_model.CpSolver()
+    solver.parameters.catch_sigint_signal = False  # else Ctrl-C kills the benchmark afterwards
     solver.parameters.max_time_in_seconds = limits.left
     solver.parameters.num_workers = limits.threads
     solver.parameters.random_seed = limits.seed

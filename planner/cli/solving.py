@@ -92,7 +92,7 @@ def command(  # one parameter an option
 
 def _deliver(plan: "Plan", problem_file: str, output: str | None, *, as_json: bool) -> None:
     on_terminal = output is None and sys.stdout.isatty()
-    if output is not None and output != STDOUT:
+    if output is not None and output not in {STDOUT, "/dev/stdout"}:
         write(output, plan.text())
         _summarise(plan, as_json=as_json, err=False)
     elif on_terminal:

@@ -6,6 +6,7 @@ from itertools import groupby
 import numpy as np
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from planner.machines import Level
@@ -30,7 +31,9 @@ def print_nodes(plan: Plan, console: Console, *, fold: bool = True) -> None:
         if len(run) > 1:
             table.add_row(*[""] * len(view.coarser), f"... {len(run) - 1} more alike")
     console.print(view.legend(), highlight=False)
-    console.print(table, highlight=False)
+    # A table wider than the terminal keeps its names: the terminal wraps or scrolls.
+    whole = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+    console.print(table, highlight=False, width=max(whole, console.width), crop=False)
 
 
 class _View:

@@ -41,10 +41,9 @@ def _headline(plan: Plan) -> Text:
         proven = f"at most {above:.2f} % above the optimum (proven bound {number(s['bound'])})"
     else:
         proven = "nothing proven (bound 0)"
-    ratio = f", {before / cost:.2f}x less than Megatron's order" if 0 < cost < before else ""
-    return Text.assemble(
-        ("cost ", ""), (number(cost), "bold"), (f", {proven}{ratio} ({number(before)})", "")
-    )
+    ratio = f"{before / cost:.2f}x less than " if 0 < cost < before else ""
+    megatron = f"; {ratio}Megatron's order ({number(before)})"
+    return Text.assemble(("cost ", ""), (number(cost), "bold"), (f", {proven}{megatron}", ""))
 
 
 def _job(plan: Plan) -> Text:
@@ -99,7 +98,9 @@ def _layout(plan: Plan) -> list[Text]:
     if idle:
         more = f" and {len(idle) - 8} more" if len(idle) > 8 else ""
         lines.append(Text(f"idle GPUs: {', '.join(idle[:8])}{more}"))
-    slots = ", ".join(f"{h} hosts with {s}" for s, h in datasets_per_host(plan).items())
+    slots = ", ".join(
+        f"{s} on {h} host{'s' if h > 1 else ''}" for s, h in datasets_per_host(plan).items()
+    )
     lines.append(Text(f"dataset slots a host: {slots}"))
     if plan.solver.get("seconds") is not None:
         lines.append(Text(f"solved in {plan.solver['seconds']['total']:.1f} s"))

@@ -28,7 +28,8 @@ def _complaint(item: Any, data: object, model: type[BaseModel]) -> Complaint:
         )
     if kind == "missing":
         return Complaint(path, "required, but not given")
-    return Complaint(path, item["msg"], got=_short(item["input"]))
+    what = "must be an object" if kind in {"model_type", "dict_type"} else item["msg"]
+    return Complaint(path, what.removeprefix("Value error, "), got=_short(item["input"]))
 
 
 def json_path(keys: Sequence[str | int]) -> str:

@@ -59,7 +59,8 @@ def parse_json(text: str, name: str) -> Any:
         return json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         where = f"{name}: line {error.lineno}, column {error.colno}"
-        raise InputError(Complaint(where, "not JSON", got=error.msg)) from None
+        got = error.msg if text.strip() else "nothing: the input is empty"
+        raise InputError(Complaint(where, "not JSON", got=got)) from None
     except InputError as error:
         raise error.within(name) from None
     except RecursionError:

@@ -3,11 +3,25 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Count = Annotated[int, Field(ge=1, le=10**18)]
 Index = Annotated[int, Field(ge=0, le=10**18)]
-Factor = Annotated[int | float, Field(ge=0, allow_inf_nan=False)]
+LEAST_FACTOR, MOST_FACTOR = 1e-18, 1e18
+
+
+def _sane(factor: float) -> float:
+    """Refuse factors whose products leave the range of numbers a plan file can state.
+
+    Raises:
+        ValueError: it is neither 0 nor within the limits.
+    """
+    if factor and not LEAST_FACTOR <= factor <= MOST_FACTOR:
+        raise ValueError(f"expected 0, or {LEAST_FACTOR:g} to {MOST_FACTOR:g}")
+    return factor
+
+
+Factor = Annotated[int | float, Field(ge=0, allow_inf_nan=False), AfterValidator(_sane)]
 
 
 class Strict(BaseModel):

@@ -165,8 +165,12 @@ def test_an_interrupt_reaches_the_caller_during_the_search():
         if paid is not None:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        solve(BIG, Limits(), progress=interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            solve(BIG, Limits(), progress=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_gap_is_enough_and_is_not_called_optimal():

@@ -3,7 +3,6 @@
 import re
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -38,15 +37,21 @@ def single() -> cp_model.CpSolver:
     return solver
 
 
+@pytest.fixture(autouse=True)
+def _python_hears_interrupts():
+    """Whatever the shell or an earlier test left behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("given", [True, False])
 def test_the_stop_event_ends_a_run(given: bool) -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
-    started = time.monotonic()
     with interruption.listening(threading.Event() if given else stop):
         status = interruption.solve(single(), endless(), stop=stop if given else None)
     assert status == cp_model.UNKNOWN
-    assert time.monotonic() - started < 20
 
 
 def test_the_event_is_forgotten_outside() -> None:

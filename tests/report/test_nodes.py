@@ -44,7 +44,7 @@ def test_the_summary_says_what_was_proven_and_what_is_idle() -> None:
     text = console.file.getvalue()
     assert "nothing proven (bound 0)" in text
     assert "idle GPUs: node2 GPU 0" in text
-    assert "dataset slots a host: 2 hosts with 1" in text
+    assert "dataset slots a host: 1 on 2 hosts" in text
 
 
 def test_the_distance_to_the_optimum_is_told_in_parts_of_the_bound() -> None:

@@ -64,6 +64,9 @@ BAD = {
     "NaN weight": ({"cluster": {"nodes": 2, "node_weight": float("nan")}}, r"\$\.cluster\.node_weight: .*finite"),
     "infinite weight": ({"cluster": TWO, "objective": {"weights": {"tp": float("inf")}}}, r"\$\.objective\.weights\.tp: .*finite"),
     "negative weight": ({"cluster": TWO, "objective": {"weights": {"tp": -1}}}, r"\$\.objective\.weights\.tp: .*greater than or equal to 0; got -1"),
+    "absurd weight": ({"cluster": TWO, "objective": {"weights": {"tp": 1e200}}}, r"\$\.objective\.weights\.tp: expected 0, or 1e-18 to 1e\+18; got 1e\+200"),
+    "vanishing weight": ({"cluster": {"nodes": 2, "node_weight": 1e-200}}, r"\$\.cluster\.node_weight: expected 0, or 1e-18"),
+    "no object": ({"cluster": 3}, r"\$\.cluster: must be an object; got 3"),
     "no cluster": ({"job": {}}, r"\$\.cluster: required, but not given"),
     "a list": ([], r"\$: .*got \[\]"),
     "level without domains": ({"cluster": {"nodes": 2, "levels": [{"name": "leaf"}]}}, r"\$\.cluster\.levels\[0\]: a level names its domains in exactly one way; got none"),
@@ -207,4 +210,6 @@ def test_the_schema_accepts_what_the_models_accept_and_refuses_unknown_keys() ->
     assert validator.is_valid({"cluster": {"nodes": 2}, "job": {"dp": "auto"}})
     assert not validator.is_valid({"cluster": {"nodes": 2, "gpu": 8}})
     assert not validator.is_valid({"cluster": {"nodes": 0}})
+    assert not validator.is_valid({"cluster": {"nodes": 2, "node_weight": -1}})
+    assert not validator.is_valid({"cluster": {"nodes": 2}, "job": {"decoder": {"tp": 0}}})
     json.dumps(problem_schema())
