@@ -80,7 +80,7 @@ def sweep(
     Example:
         >>> frame = sweep({"cluster": {"nodes": 2}}, decoder={"tp": [4, 8, 32]})
         >>> frame[["tp", "dp", "status"]].values.tolist()
-        [[8, 2, 'optimal'], [4, 4, 'optimal'], [32, <NA>, 'infeasible']]
+        [[4, 4, 'optimal'], [8, 2, 'optimal'], [32, <NA>, 'infeasible']]
     """
     points = expand(problem, Axes(encoder or {}, decoder or {}, dp, order, max_idle))
     effort = Effort(time_limit, gap, seed, deterministic)
