@@ -47,7 +47,7 @@ def verify(plan: Plan | PlanFile, problem: Problem | None = None) -> list[Violat
     return [
         *found,
         *broken,
-        *_seats(form, machines, placement),
+        *_seats(form, own, placement),
         *_idle(form, machines, placement),
         *_datasets(form, grid),
         *_groups(form, grid),
@@ -119,7 +119,8 @@ def _first_difference(
             return
 
 
-def _seats(form: PlanFile, machines: Machines, placement: Ints) -> Iterator[Violation]:
+def _seats(form: PlanFile, own: Problem, placement: Ints) -> Iterator[Violation]:
+    machines = own.cluster.machines
     right = seats(machines, placement)
     hosts = [machines.hosts[h] for h in right.hosts.tolist()]
     if form.hosts != hosts:
@@ -129,10 +130,15 @@ def _seats(form: PlanFile, machines: Machines, placement: Ints) -> Iterator[Viol
         stated = [getattr(line, key) for line in form.ranks]
         yield from _first_difference(key, "$.ranks[{}]." + key, stated, values.tolist())
     rank_zero = right.host_rank[0]
-    # Rules on domains inside a node, or pins, can forbid that rank 0 takes its host's first GPU.
-    bound = machines.node_level > 0 or form.problem.get("constraints", {}).get("pins")
-    if rank_zero != 0 and not bound:
+    if rank_zero != 0 and not _may_forbid_first_gpu(own):
         yield Violation("host_rank", "$.ranks[0]", f"rank 0 must be host rank 0, is {rank_zero}")
+
+
+def _may_forbid_first_gpu(problem: Problem) -> bool:
+    """Whether rules can keep rank 0 from its host's first GPU: pins, or rules inside nodes."""
+    rules = problem.constraints
+    inside = bool(rules.within) or rules.cp_symmetry == "footprint"
+    return bool(rules.pins) or (inside and problem.cluster.machines.node_level > 0)
 
 
 def _idle(form: PlanFile, machines: Machines, placement: Ints) -> Iterator[Violation]:

@@ -234,3 +234,11 @@ def test_rank_zero_is_host_rank_zero() -> None:
     made = problem({"nodes": 1, "gpus_per_node": 2}, {"decoder": {"tp": 2}})
     plan = plan_of(made, [1, 0], status="optimal")
     assert [v.kind for v in verify(plan)] == ["host_rank"]
+
+
+def test_rank_zero_leads_its_host_unless_rules_inside_the_node_can_forbid_it() -> None:
+    cluster = {"nodes": 1, "gpus_per_node": 4, "levels": [{"name": "socket", "gpus_per_domain": 2}]}
+    free = problem(cluster, {"decoder": {"tp": 2}})
+    assert "host_rank" in {v.kind for v in verify(plan_of(free, [1, 0, 2, 3]))}
+    ruled = problem(cluster, {"decoder": {"tp": 2}}, constraints={"within": {"tp": "socket"}})
+    assert "host_rank" not in {v.kind for v in verify(plan_of(ruled, [1, 0, 2, 3]))}
