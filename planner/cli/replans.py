@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from planner.cli import options
 from planner.cli.edge import STDOUT, check_writable, write
 from planner.cli.solving import ProgressLine, stop_on_interrupt
 
@@ -43,16 +44,10 @@ if TYPE_CHECKING:
     help="Fewest moves with a cost at most R above the best found; 0.02 unless --moves is given.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the plan here; default stdout.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; default all cores.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option("--deterministic", is_flag=True, help="Count work instead of seconds.")
+@options.time_limit
+@options.workers
+@options.seed
+@options.deterministic
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(  # one parameter an option
     plan_file: str,

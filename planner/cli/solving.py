@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
+from planner.cli import options
 from planner.cli.edge import STDOUT, check_writable, write
 
 if TYPE_CHECKING:
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
 @click.command("solve")
 @click.argument("problem_file", metavar="cluster.json")
 @click.option("-o", "--output", metavar="FILE", help="Write the plan here; - is stdout.")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop after this long with the best plan so far.",
-)
+@options.time_limit
 @click.option(
     "--gap",
     type=click.FloatRange(0, 1),
@@ -34,13 +28,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Stop once (cost - bound) / cost is this small.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; default all cores.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option(
-    "--deterministic",
-    is_flag=True,
-    help="Count work instead of seconds: equal input, seed and workers give equal plans.",
-)
+@options.workers
+@options.seed
+@options.deterministic
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(  # one parameter an option
     problem_file: str,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.cli import options
 from planner.cli.edge import check_writable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ SHOWN = 20
     show_default=True,
     help="Each point stops once (cost - bound) / cost is this small.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@options.seed
 @click.option("--wall-clock", is_flag=True, help="Limit seconds; equal sweeps may then differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
 def command(  # one parameter an option
