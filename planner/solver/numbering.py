@@ -26,7 +26,7 @@ _MOST_LABELS = 16  # of an axis that are tried in the place of the first
 def number(problem: Problem, grid: Grid, placement: Ints) -> Ints:
     """The same plan with its free labels chosen well: [world] device of each trainer rank.
 
-    Trainer rank 0 ends as host rank 0 unless a pin forbids it.
+    Trainer rank 0 ends as host rank 0 unless a pin, or a rule inside its node, forbids it.
     """
     machines = problem.cluster.machines
     placement = _accepted(problem, grid, placement, _ring_order(problem, grid, placement))
@@ -112,14 +112,17 @@ def _lowest(ranks: Ints) -> float:
 
 
 def _led(problem: Problem, grid: Grid, placement: Ints) -> Ints:
-    """Rank 0 on the lowest used GPU of its host; where that costs links, as few as found."""
+    """Rank 0 on the lowest used GPU of its host; where that costs links, as few as found.
+
+    Where every way there breaks a rule on domains inside the node, rank 0 stays where it is.
+    """
     machines = problem.cluster.machines
     plain = rank_zero_first(machines, placement)
     cell = machines.levels[0].domain
     if cell[plain[0]] == cell[placement[0]]:
         return plain
     least = total(problem, machines, links(grid, machines, placement))
-    best, paid = plain, None
+    best, paid = placement, None
     for candidate in _leading(grid, machines, placement):
         if broken_constraints(problem, grid, candidate):
             continue

@@ -275,3 +275,19 @@ def test_a_large_misfit_job_is_made_of_tiles() -> None:
     plan = planner.solve(problem(84, job), time_limit=40, workers=2)
     assert plan.solver["cost"] <= 12 * 8490
     assert planner.verify(plan) == []
+
+
+def test_a_rule_inside_the_node_may_keep_rank_zero_from_its_first_gpu() -> None:
+    """Sockets of 2 and 1, footprint: every exchange that would lead the host breaks the rule."""
+    cluster = {
+        "nodes": 2,
+        "gpus_per_node": 3,
+        "levels": [{"name": "socket", "gpus_per_domain": 2, "weight": 2}],
+    }
+    made = problem(
+        cluster,
+        {"encoder": {"tp": 2}, "decoder": {"tp": 2, "cp": 2}, "dp": 1},
+        constraints={"cp_symmetry": "footprint"},
+    )
+    plan = planner.solve(made, time_limit=10, workers=1)
+    assert planner.verify(plan) == []
