@@ -23,7 +23,13 @@ SHOWN = 20
 @click.argument("problem_file", metavar="cluster.json")
 @click.option("--decoder", multiple=True, metavar="SIZE=N,N", help="Values of a decoder size.")
 @click.option("--encoder", multiple=True, metavar="SIZE=N,N", help="Values of an encoder size.")
-@click.option("--dp", default="auto", show_default=True, metavar="N,N", help="Data copies.")
+@click.option(
+    "--dp",
+    default="auto",
+    show_default=True,
+    metavar="N,N",
+    help="Data copies; auto is as many as each point can hold, whatever dp the file states.",
+)
 @click.option("--order", multiple=True, metavar="ORDER", help="An order string; may be repeated.")
 @click.option(
     "--max-idle",
@@ -95,9 +101,12 @@ def command(  # one parameter an option
 
     if plot is not None:
         check_plot(plot)
+    data = _data(problem_file)
+    if dp == "auto":
+        _say_dp_is_left_out(data)
     with _dask(dask) as executor, _progress() as progress:
         frame = sweep(
-            _data(problem_file),
+            data,
             encoder=_axes(encoder, "--encoder"),
             decoder=_axes(decoder, "--decoder"),
             dp="auto" if dp == "auto" else _numbers(dp, "--dp"),
@@ -130,6 +139,15 @@ def _data(path: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError(Complaint(name, "not a problem", type(data).__name__, "a JSON object"))
     return data
+
+
+def _say_dp_is_left_out(data: dict[str, Any]) -> None:
+    """Sizes differ, so the file's number of copies fits few of them: it is not taken over."""
+    job = data.get("job")
+    stated = job.get("dp", "auto") if isinstance(job, dict) else "auto"
+    if stated != "auto":
+        note = "every point takes as many data copies as it can hold"
+        click.echo(f"note: {note}; --dp {stated} keeps the file's dp", err=True)
 
 
 def _axes(options: tuple[str, ...], flag: str) -> dict[str, list[int]]:

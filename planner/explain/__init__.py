@@ -7,12 +7,11 @@ by leaving them out in turn (`solver.conflicts`).
 import numpy as np
 
 from planner.errors import Infeasible
-from planner.explain.lines import offline_lines
 from planner.explain.pinning import refuse_pins
-from planner.explain.ties import Ties, ties
+from planner.explain.ties import Ties, lines_behind, modules_of, ties
 from planner.grid import Grid, Ints
-from planner.spec.job import PATH as JOB
 from planner.spec.problem import Problem
+from planner.wording import a, counted, plural
 
 
 def refuse_by_counting(problem: Problem, grid: Grid) -> None:
@@ -37,7 +36,7 @@ or name a coarser level
         _refuse_large(problem, grid, tied, machines.capacities(tied.level))
     for tied in found:
         _refuse_many(problem, grid, tied, machines.capacities(tied.level))
-    refuse_pins(problem, grid, machines, found)
+    refuse_pins(problem, grid, found)
 
 
 def _refuse_large(problem: Problem, grid: Grid, tied: Ties, capacities: Ints) -> None:
@@ -49,7 +48,7 @@ def _refuse_large(problem: Problem, grid: Grid, tied: Ties, capacities: Ints) ->
     block = int(large[0])
     size, level = int(tied.sizes[block]), tied.level.name
     raise Infeasible(
-        _lines(problem, grid, tied, block),
+        lines_behind(problem, grid, tied, np.array([block])),
         f"{_what(grid, tied, block)} {size} ranks, but the largest {level} holds {most}",
         f"allow at most {most} or name a coarser level",
     )
@@ -64,15 +63,16 @@ def _refuse_many(problem: Problem, grid: Grid, tied: Ties, capacities: Ints) -> 
         room = int((capacities // size).sum())
         if len(blocks) <= room:
             continue
-        level = tied.level.name
-        most = "" if (tied.sizes[blocks] == size).all() else " or more"
-        whole = " and ".join(tied.names) + " groups" if len(tied.names) == 1 else "blocks"
+        level, many = tied.level.name, plural(tied.level.name)
+        kind = "group" if len(tied.names) == 1 else "block"
+        noun = f"{tied.names[0]} group" if kind == "group" else kind
+        more = "" if (tied.sizes[blocks] == size).all() else " or more"
         raise Infeasible(
-            _lines(problem, grid, tied, int(blocks[0])),
-            f"{len(blocks)} {whole} of {size} ranks{most} must each fit into one {level}, but the "
-            f"{level}s hold {room} such {'groups' if len(tied.names) == 1 else 'blocks'} "
+            lines_behind(problem, grid, tied, blocks, counted=True),
+            f"{counted(len(blocks), noun)} of {size} ranks{more} must each fit into one {level}, "
+            f"but the {many} hold {room or 'no'} such {kind if room == 1 else plural(kind)} "
             f"({_histogram(capacities, size)})",
-            f"name a coarser level, or choose a size that divides the {level}s better",
+            f"name a coarser level, or choose a size that divides the {many} better",
         )
 
 
@@ -80,48 +80,16 @@ def _what(grid: Grid, tied: Ties, block: int) -> str:
     """How a block is told: a group of a module, or what ties its ranks together."""
     if len(tied.names) > 1:
         return f"{' and '.join(tied.names)} groups that share ranks tie together"
-    modules = _modules(grid, tied, block)
+    modules = modules_of(grid, tied, np.array([block]))
     owner = modules[0] if len(modules) == 1 else "job"
-    return f"a {tied.names[0]} group of the {owner} has"
-
-
-def _modules(grid: Grid, tied: Ties, block: int) -> list[str]:
-    inside = np.unique(grid.coordinates["module"][tied.block == block])
-    return [grid.modules[m].name for m in inside.tolist()]
-
-
-_SIZES = {
-    "tp": ("tp",),
-    "cp": ("cp",),
-    "dp": (),
-    "dp_cp": ("cp",),
-    "tp_cp": ("tp", "cp"),
-    "tp_dp": ("tp",),
-    "tp_dp_cp": ("tp", "cp"),
-    "pp": ("pp",),
-    "mp": ("tp", "pp"),
-    "ep": ("ep",),
-    "expt_tp": ("etp",),
-    "tp_ep": ("etp", "ep"),
-    "tp_ep_pp": ("etp", "ep", "pp"),
-}
-"""Sizes of a module that decide how large a group of each name is; dp itself stands in the job."""
-
-
-def _lines(problem: Problem, grid: Grid, tied: Ties, block: int) -> list[str]:
-    """The lines behind a block: what ties it, and the sizes that make it large."""
-    sizes = {size for name in tied.names for size in _SIZES.get(name, ())}
-    written = {f"{JOB}.{m}.{s}" for m in _modules(grid, tied, block) for s in sizes}
-    lines = [*tied.paths, *sorted(written)]
-    if any("dp" in name for name in tied.names) and problem.job.dp != "auto":
-        lines.append(f"{JOB}.dp")
-    return lines + offline_lines(problem)
+    return f"{a(f'{tied.names[0]} group')} of the {owner} has"
 
 
 def _histogram(capacities: Ints, size: int) -> str:
     values, counts = np.unique(capacities[capacities > 0], return_counts=True)
     parts = [
-        f"{n} of {v} GPUs hold {v // size} each"
+        f"{n} of {counted(v, 'GPU')} {'holds' if n == 1 else 'hold'} {v // size}"
+        + (" each" if n > 1 else "")
         for v, n in zip(values.tolist(), counts.tolist(), strict=True)
     ]
     return ", ".join(parts[:4]) + (", ..." if len(parts) > 4 else "")

@@ -8,6 +8,7 @@ from planner.spec.job import PATH as JOB
 from planner.spec.problem import Problem
 
 CONSTRAINTS = "$.constraints"
+DP = f"{JOB}.dp"
 _SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp")
 
 
@@ -25,7 +26,7 @@ def written_lines(problem: Problem) -> list[str]:
     lines += [f"{CONSTRAINTS}.cp_symmetry"] if c.cp_symmetry != "mapping" else []
     lines += [f"{CONSTRAINTS}.launch"] if c.launch != "free" else []
     lines += [f"{JOB}.hierarchical_cp"] if job.hierarchical_cp else []
-    lines += [] if job.dp == "auto" else [f"{JOB}.dp"]
+    lines += [] if job.dp == "auto" else [DP]
     for name, module in job.modules.items():
         default = {size: module.tp if size == "etp" else 1 for size in _SIZES}
         lines += [
@@ -34,6 +35,11 @@ def written_lines(problem: Problem) -> list[str]:
             if getattr(module, size) not in {None, default[size]}
         ]
     return lines + offline_lines(problem)
+
+
+def narrows(line: str) -> bool:
+    """Whether a line is a rule about where groups lie, not a size or a dead GPU."""
+    return line.startswith(CONSTRAINTS) or line == f"{JOB}.hierarchical_cp"
 
 
 def offline_lines(problem: Problem) -> list[str]:

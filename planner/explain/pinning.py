@@ -3,7 +3,8 @@
 import numpy as np
 
 from planner.errors import Infeasible
-from planner.explain.ties import Ties
+from planner.explain.lines import offline_lines
+from planner.explain.ties import Ties, lines_behind
 from planner.feasibility import pinned
 from planner.grid import Grid, Ints
 from planner.machines import Machines
@@ -13,20 +14,21 @@ _PIN = "$.constraints.pins[{}]"
 _LAUNCH = "$.constraints.launch"
 
 
-def refuse_pins(problem: Problem, grid: Grid, machines: Machines, found: list[Ties]) -> None:
+def refuse_pins(problem: Problem, grid: Grid, found: list[Ties]) -> None:
     """Raise where two pins, or a pin and what is tied to it, leave no plan.
 
     Raises:
         Infeasible: with the pins and the lines against them.
     """
+    machines = problem.cluster.machines
     pins = np.array(pinned(problem, grid), np.int64).reshape(-1, 2)
     if not len(pins):
         return
     for tied in found:
         _refuse_split(pins, tied)
-        _refuse_crowded(machines, pins, tied)
+        _refuse_crowded(problem, grid, pins, tied)
     if problem.constraints.launch == "node-contiguous":
-        _refuse_runs(machines, pins)
+        _refuse_runs(problem, machines, pins)
 
 
 def _refuse_split(pins: Ints, tied: Ties) -> None:
@@ -54,8 +56,9 @@ def _shared(tied: Ties) -> str:
     return f"are tied to one {tied.level.name} through their {what} groups"
 
 
-def _refuse_crowded(machines: Machines, pins: Ints, tied: Ties) -> None:
+def _refuse_crowded(problem: Problem, grid: Grid, pins: Ints, tied: Ties) -> None:
     """Blocks pinned to a domain that cannot hold them all."""
+    machines = problem.cluster.machines
     block, domain = tied.block[pins[:, 0]], tied.level.domain[pins[:, 1]]
     pairs, first = np.unique(np.stack([domain, block]), axis=1, return_index=True)
     need = np.bincount(pairs[0], weights=tied.sizes[pairs[1]], minlength=len(tied.level.names))
@@ -65,15 +68,16 @@ def _refuse_crowded(machines: Machines, pins: Ints, tied: Ties) -> None:
         return
     d = int(full[0])
     which = sorted(first[pairs[0] == d].tolist())
+    behind = lines_behind(problem, grid, tied, pairs[1][pairs[0] == d])
     raise Infeasible(
-        [*tied.paths, *(_PIN.format(i) for i in which)],
+        [*behind, *(_PIN.format(i) for i in which)],
         f"the pins bring {int(need[d])} ranks that stay together to {tied.level.names[d]}, which "
         f"holds {room[d]}",
         f"pin them to a {tied.level.name} with more usable GPUs",
     )
 
 
-def _refuse_runs(machines: Machines, pins: Ints) -> None:
+def _refuse_runs(problem: Problem, machines: Machines, pins: Ints) -> None:
     """Pins on one host whose run of ranks is longer than the host, or holds a foreign pin."""
     rank_order = np.argsort(pins[:, 0], kind="stable")
     node = machines.device_node[pins[:, 1]]
@@ -86,7 +90,7 @@ def _refuse_runs(machines: Machines, pins: Ints) -> None:
         run = f"pins of ranks {low} and {high} put that run of {high - low + 1} ranks on {name}"
         if high - low + 1 > room[host]:
             raise Infeasible(
-                [_LAUNCH, _PIN.format(i), _PIN.format(j)],
+                [_LAUNCH, _PIN.format(i), _PIN.format(j), *offline_lines(problem)],
                 f"{run}, which holds {room[host]}: these lines exclude one another",
                 "pin ranks closer to one another",
             )

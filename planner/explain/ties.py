@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.explain.lines import DP, offline_lines
 from planner.grid import Grid, Ints
 from planner.machines import Level, Machines
 from planner.spec.job import PATH as JOB
@@ -75,3 +76,40 @@ def _joined(world: int, families: list[Ints]) -> Ints:
         label = label[label]
         if np.array_equal(before, label):
             return label
+
+
+def modules_of(grid: Grid, tied: Ties, blocks: Ints) -> list[str]:
+    """Names of the modules whose ranks some blocks hold."""
+    inside = np.unique(grid.coordinates["module"][np.isin(tied.block, blocks)])
+    return [grid.modules[m].name for m in inside.tolist()]
+
+
+_SIZES = {
+    "tp": ("tp",),
+    "cp": ("cp",),
+    "dp": (),
+    "dp_cp": ("cp",),
+    "tp_cp": ("tp", "cp"),
+    "tp_dp": ("tp",),
+    "tp_dp_cp": ("tp", "cp"),
+    "pp": ("pp",),
+    "mp": ("tp", "pp"),
+    "ep": ("ep",),
+    "expt_tp": ("etp",),
+    "tp_ep": ("etp", "ep"),
+    "tp_ep_pp": ("etp", "ep", "pp"),
+}
+"""Sizes of a module that decide how large a group of each name is; dp itself stands in the job."""
+
+
+def lines_behind(
+    problem: Problem, grid: Grid, tied: Ties, blocks: Ints, *, counted: bool = False
+) -> list[str]:
+    """The lines behind some blocks: what ties them, and the sizes that make them large or many."""
+    sizes = {size for name in tied.names for size in _SIZES.get(name, ())}
+    sizes |= {"tp", "cp", "pp"} if counted else set()
+    written = {f"{JOB}.{m}.{s}" for m in modules_of(grid, tied, blocks) for s in sizes}
+    lines = [*tied.paths, *sorted(written)]
+    if counted or any("dp" in name for name in tied.names):
+        lines.append(DP)
+    return lines + offline_lines(problem)

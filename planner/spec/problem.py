@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from planner.errors import Complaint, InputError
 from planner.spec.cluster import Cluster
 from planner.spec.complaints import complaints_of
+from planner.spec.copies import allowed_copies, most_copies
 from planner.spec.job import Job, expert_complaint, job_complaints
 from planner.spec.model import Strict
 from planner.spec.names import MAX_ITEMS, did_you_mean
@@ -109,12 +110,11 @@ def _resolve_dp(problem: Problem) -> int:
     job = problem.job
     if job.dp != "auto":
         return job.dp
-    traffic = problem.objective.traffic
-    for dp in range(_usable(problem) // job.copy_size, 0, -1):
-        batch = traffic is None or traffic.batch_divides(dp)
-        if batch and all(expert_complaint(n, m, dp) is None for n, m in job.modules.items()):
-            return dp
-    return 0
+    most = _usable(problem) // job.copy_size
+    allowed = allowed_copies(job, problem.objective.traffic, most)
+    held = most_copies(job, problem.cluster.machines, problem.constraints.within, allowed)
+    # Where not even one copy can lie as `within` asks, the smallest job says so most clearly.
+    return held or int(allowed[:1].sum())
 
 
 def _size_complaints(problem: Problem) -> list[Complaint]:

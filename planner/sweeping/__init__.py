@@ -51,7 +51,8 @@ def sweep(
         problem: machines, objective, constraints and the sizes not swept; or a problem file's data.
         encoder: values of tp, cp, pp, vpp, ep, etp to combine, e.g. ``{"tp": [4, 8]}``.
         decoder: the same for the decoder.
-        dp: data parallel copies; ``auto`` is the largest that fits and divides batch and experts.
+        dp: data parallel copies; ``auto`` is the largest that each point can hold and that divides
+            batch and experts, whatever dp the problem states: its number fits its own sizes.
         order: order strings to combine; default the problem's own.
         max_idle: points that leave more than this share of the GPUs idle, although another data
             copy would fit, are refused: they do not fill the machines.

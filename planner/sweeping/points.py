@@ -7,6 +7,7 @@ from operator import index
 from typing import Any, Literal
 
 from planner.errors import Complaint, InputError
+from planner.spec.copies import most_copies
 from planner.spec.names import did_you_mean
 from planner.spec.problem import Problem
 
@@ -139,13 +140,17 @@ def _refuse_unfilled(problem: Problem, max_idle: float) -> None:
     """Refuse a point that leaves much idle and room for another data copy."""
     usable = len(problem.cluster.machines.usable)
     idle = usable - problem.world_size
-    if idle >= problem.job.copy_size and idle > max_idle * usable:
+    room = range(1, usable // problem.job.copy_size + 1)
+    held = most_copies(
+        problem.job, problem.cluster.machines, problem.constraints.within, room
+    )  # batch and experts left out
+    if held > problem.dp and idle > max_idle * usable:
         raise InputError(
             Complaint(
                 "$.job.dp",
                 "the job does not fill the machines",
                 got=f"dp {problem.dp}, {idle} of {usable} GPUs idle",
-                expected=f"dp {usable // problem.job.copy_size}",
+                expected=f"dp {held}",
                 remedy="which does not divide the batch, or etp x ep does not divide tp x cp x dp",
             )
         )

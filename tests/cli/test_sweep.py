@@ -49,6 +49,16 @@ def test_refused_points_are_counted_by_reason_and_processes_are_used(folder):
     assert "2 refused: $.job.decoder: tp must divide the heads; got tp 3, heads 32" in done.stdout
 
 
+def test_the_files_dp_is_left_out_aloud(folder):
+    (folder / "c.json").write_text(json.dumps({**BASE, "job": {"dp": 2}}))
+    done = run("sweep", "c.json", "--decoder", "tp=4,8", "--json", cwd=folder)
+    assert [(row["tp"], row["dp"]) for row in json.loads(done.stdout)] == [(4, 4), (8, 2)]
+    assert "every point takes as many data copies as it can hold; --dp 2 keeps" in done.stderr
+    done = run("sweep", "c.json", "--decoder", "tp=4,8", "--dp", "2", "--json", cwd=folder)
+    assert [row["dp"] for row in json.loads(done.stdout)] == [2, 2]
+    assert "note" not in done.stderr
+
+
 def test_infeasible_everywhere_ends_with_3(folder):
     data = {
         "cluster": {"nodes": 2, "gpus_per_node": 2},

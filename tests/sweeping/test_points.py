@@ -94,6 +94,13 @@ def test_few_idle_gpus_are_no_reason_to_refuse():
         expand(base, Axes({}, {"tp": [1]}, max_idle=0.02))
 
 
+def test_copies_that_within_leaves_no_room_for_are_not_missed():
+    """Each of 4 nodes holds one group of 6; 8 of 32 GPUs idle, but no fifth group lies in a node."""
+    base = problem(4, constraints={"within": {"tp": "node"}})
+    (point,) = expand(base, Axes({}, {"tp": [6]}))
+    assert point.problem.dp == 4
+
+
 def test_a_given_dp_need_not_fill_the_machines():
     (point,) = expand(problem(4), Axes({}, {"tp": [8]}, dp=[2]))
     assert point.problem.world_size == 16
