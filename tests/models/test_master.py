@@ -43,6 +43,63 @@ def test_a_cycle_is_not_cut_twice_at_its_dearest_link():
     assert master.bound(job, weights, [2, 2]) == 20
 
 
+def chain(weights, capacities, *, stages=4, tied=True):
+    return master.bound(Job((ModuleShape(1, 1, stages),), dp=1, tied=tied), weights, capacities)
+
+
+def test_dear_embeddings_are_saved_by_one_piece_of_a_lane_alone():
+    """Saved by both pieces they would leave nothing to pay, forgotten altogether one link."""
+    weights = Weights(tp=0, cp=0, dp=0, pp=1, embd=10)
+    assert chain(weights, [2, 2]) == 2
+
+
+def test_embeddings_are_counted_in_the_decoder_whichever_module_is_interleaved():
+    weights = Weights(tp=0, cp=0, dp=0, pp=1, embd=10)
+    plain, interleaved = ModuleShape(1, 1, 4), ModuleShape(1, 1, 2, vpp=2)
+    for encoder, decoder in ((interleaved, plain), (plain, interleaved)):
+        job = Job((encoder, decoder), dp=1, tied=True)
+        assert master.bound(job, weights, [2, 2, 2]) == optimum(job, weights, [2, 2, 2])
+
+
+def test_whole_lanes_beside_pieces_keep_what_closes_them():
+    """Here the bound with embeddings at their own weight is the better one."""
+    job = Job((ModuleShape(1, 3, 2),), dp=1, tied=True)
+    weights = Weights(tp=0, cp=1, dp=0, pp=0, embd=3)
+    assert master.bound(job, weights, [4, 2, 2]) == optimum(job, weights, [4, 2, 2]) == 4
+
+
+def test_links_of_one_kind_alone_have_their_weight():
+    alone = Weights(tp=0, cp=0, dp=0, pp=3)
+    assert chain(alone, [2, 2], tied=False) == 3
+    assert master.bound(Job((ModuleShape(1, 1, 1), ModuleShape(1, 1, 1)), 1), alone, [1, 1]) == 3
+    assert chain(Weights(tp=0, cp=0, dp=0, pp=2, embd=3), [1, 1], stages=2) == 5
+
+
+@pytest.mark.parametrize(
+    ("shapes", "tied", "unit"),
+    [
+        ([ModuleShape(2, 3, 1)], True, 14),  # no pipeline link, no embeddings
+        ([ModuleShape(2, 3, 2)], False, 2),
+        ([ModuleShape(2, 3, 2)], True, 1),
+        ([ModuleShape(2, 3, 1), ModuleShape(2, 3, 1)], True, 2),  # a bridge
+        ([ModuleShape(1, 1, 1)], False, 28),
+        ([ModuleShape(2, 3, 1, ep=2, etp=3)], False, 7),
+    ],
+)
+def test_weights_are_divided_by_what_those_that_occur_have_in_common(shapes, tied, unit):
+    weights = Weights(tp=70, cp=42, dp=28, pp=6, ep=7, expt_tp=35, expt_dp=21, embd=5)
+    found, divided = master._without_common_factor(Job(tuple(shapes), dp=2, tied=tied), weights)
+    assert found == unit
+    assert divided.dp == 28 // unit
+
+
+def test_half_a_link_is_a_link_and_less_than_nothing_is_nothing(monkeypatch):
+    weights = Weights(tp=0, cp=0, dp=0, pp=5)
+    for doubled, cost in ((7, 20), (8, 20), (-7, 0)):
+        monkeypatch.setattr(master, "_doubled_bound", lambda *_, doubled=doubled: doubled)
+        assert chain(weights, [2, 2], tied=False) == cost
+
+
 @pytest.mark.parametrize(
     ("shape", "dp", "levels", "cost"),
     [
@@ -91,6 +148,43 @@ def test_the_programme_is_the_best_way_to_fill_domains():
 
         contents = master._contents(job, weights, capacities)
         assert master._cheapest_filling(contents, None) == cheapest(0, *sizes)
+        every = np.arange(len(contents.price))
+        programme = master._integer_programme(contents, every)
+        assert master._proven(programme, None) == cheapest(0, *sizes)
+
+
+def test_multipliers_keep_the_best_they_prove_and_what_is_above_it(monkeypatch):
+    contents = master._contents(MISFIT, DEFAULT, [8] * 5 + [7, 6, 5])
+    full = master._cheapest_filling(contents, None)
+    proven = []
+    for rounds in range(1, 12):
+        monkeypatch.setattr(master, "ROUNDS", rounds)
+        dual = master._best_multipliers(contents)
+        assert dual.bound <= full * dual.scale
+        assert np.minimum.reduceat(dual.reduced, contents.first).tolist() == [0] * 4
+        proven.append(dual.bound)
+    assert proven == sorted(proven)
+    assert proven[-1] > 0.96 * full * dual.scale
+
+
+@pytest.mark.parametrize(
+    ("solved", "filling"),
+    [
+        (-UNREACHABLE, 42),  # only the multipliers prove anything: 41.2
+        (45, 45),
+        (10**6, 47),  # some column that was left out: 41.2 + 5.1
+        (UNREACHABLE, 47),  # the columns kept fill nothing
+    ],
+)
+def test_what_multipliers_and_programme_prove_together(monkeypatch, solved, filling):
+    contents = master._contents(MISFIT, DEFAULT, [8] * 8)
+    reduced = np.full(len(contents.price), 200)
+    reduced[:4] = 60, 0, 0, 51
+    dual = master._Dual(scale=10, bound=412, reduced=reduced)
+    monkeypatch.setattr(master, "KEPT", 2)
+    monkeypatch.setattr(master, "_best_multipliers", lambda _: dual)
+    monkeypatch.setattr(master, "_proven", lambda model, deadline: solved)
+    assert master._cheapest_filling(contents, None) == filling
 
 
 def test_contents_left_out_of_the_programme_only_lower_the_bound(monkeypatch):

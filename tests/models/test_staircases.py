@@ -1,6 +1,8 @@
 """Staircases against all subsets, and sheets against staircases."""
 
 import random
+from dataclasses import replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -74,6 +76,22 @@ def test_bridges_of_all_kinds_are_never_under_saved(encoder, decoder, cp):
     assert prices[-1] == truth[-1]  # everything: all links are inside
 
 
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "dp"),
+    [
+        ((2, 1), (3, 1), 2),
+        ((2, 2), (3, 1), 1),
+        ((3, 1), (2, 2), 1),
+        ((2, 2), (3, 2), 1),
+    ],
+)
+@pytest.mark.parametrize("cp", [0, 3])
+def test_uneven_lanes_in_even_slices_are_priced_exactly(encoder, decoder, dp, cp):
+    job = Job((ModuleShape(*encoder, pp=1), ModuleShape(*decoder, pp=1)), dp=dp)
+    truth, prices = priced(job, Weights(tp=2, cp=cp, dp=0, pp=9))
+    assert prices.tolist() == truth.tolist()
+
+
 def test_uneven_on_both_axes_is_never_under_saved():
     job = Job((ModuleShape(2, 2, 1), ModuleShape(3, 3, 1)), dp=1)
     truth, prices = priced(job, Weights(tp=2, cp=1, dp=0, pp=9))
@@ -87,6 +105,13 @@ def test_bridge_links_are_those_of_the_definition(encoder, decoder):
     job = Job((ModuleShape(*encoder, pp=2), ModuleShape(*decoder, pp=3)), dp=2)
     links = bridge_links(job)
     assert bridge.count(job) == len(links)
+    joined = np.kron(bridge.slices_joined(job), bridge.lanes_joined(job))
+    first = 4 * encoder[0] * encoder[1]  # slots of the encoder
+    last_stage, lanes = first // 2, (encoder[0] * encoder[1], decoder[0] * decoder[1])
+    one_copy = {
+        (left - last_stage, right - first) for left, right in links if left < last_stage + lanes[0]
+    }
+    assert set(zip(*(ends.tolist() for ends in np.nonzero(joined)), strict=True)) == one_copy
     ends = [[left for left, _ in links], [right for _, right in links]]
     assert bridge.degrees(job) == tuple(max(map(end.count, end)) for end in ends)
 
@@ -120,6 +145,116 @@ def test_digits_of_experts_are_cut_in_both_modules():
     encoder, decoder = (lattices[0] for lattices in module_lattices(job, DEFAULT))
     assert decoder.cuts == (1, 2, 4, 8, 24)
     assert encoder.cuts == (1, 2, 4, 12)
+
+
+EXPERTS = Weights(tp=0, cp=0, dp=0, pp=0, ep=1, expt_tp=5, expt_dp=6)
+DENSE = Weights(tp=4, cp=0, dp=3, pp=2)
+
+
+def in_all(weights):
+    """The weights of experts beside others."""
+    return replace(weights, ep=EXPERTS.ep, expt_tp=EXPERTS.expt_tp, expt_dp=EXPERTS.expt_dp)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        Job((ModuleShape(3, 1, 1, ep=2, etp=2),), dp=4),
+        Job((ModuleShape(3, 1, 1, ep=3, etp=2), ModuleShape(1, 1, 2)), dp=2),
+        Job((ModuleShape(1, 1, 2), ModuleShape(3, 1, 1, ep=3, etp=2)), dp=2),
+    ],
+)
+def test_experts_that_stand_apart_add_their_own_least_price(job):
+    dense, experts = cheapest_prices(job, DENSE), cheapest_prices(job, EXPERTS)
+    _, prices = priced(job, in_all(DENSE))
+    assert prices.tolist() == [dense[size] + experts[size] for size in dense]
+    with pytest.raises(ValueError, match="no content"):
+        best_content(job, in_all(DENSE), 0, 13)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        Job((ModuleShape(2, 1, 1, ep=2, etp=2),), dp=4),
+        Job((ModuleShape(2, 1, 2, ep=2, etp=1),), dp=2),
+        Job((ModuleShape(1, 1, 1), ModuleShape(2, 1, 1, ep=2, etp=2)), dp=4),
+    ],
+)
+def test_experts_with_common_digits_are_priced_exactly(job):
+    truth, prices = priced(job, in_all(DENSE))
+    assert prices.tolist() == truth.tolist()
+
+
+def test_digits_of_experts_that_differ_between_modules_stand_apart():
+    job = Job((ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(1, 1, 1, ep=3, etp=1)), dp=6)
+    assert [len(lattices) for lattices in module_lattices(job, in_all(DENSE))] == [1, 2]
+    truth, prices = priced(job, in_all(DENSE))
+    assert (prices <= truth).all()
+    assert prices[-1] == truth[-1]
+
+
+def test_experts_beside_sheets_hold_whole_groups_and_one_remainder():
+    job, sizes = Job((ModuleShape(1, 1, 1, ep=4, etp=2),), dp=16), np.arange(10)
+    for weights, links in (
+        (Weights(0, 0, 0, 0, ep=3), [0, 3, 4, 3] * 2 + [0, 3]),  # groups of 4
+        (Weights(0, 0, 0, 0, expt_tp=3), [0, 2] * 5),  # groups of 2, paid on either side
+        (Weights(0, 0, 0, 0, expt_dp=3), [0, 2] * 5),
+        (Weights(0, 0, 0, 0, ep=3, expt_tp=3, expt_dp=3), [0, 7, 4, 7] * 2 + [0, 7]),
+    ):
+        prices = sheets.best_contents(job, weights, np.zeros_like(sizes), sizes)
+        assert prices.tolist() == [3 * n for n in links]
+
+
+def test_sheets_share_the_bridge_out_as_it_is_dearest():
+    """Links at either end of the bridge alone, and between the two, would be saved too often."""
+    thin, wide = ModuleShape(1, 1, 1), ModuleShape(3, 1, 1)
+    for modules, a, b in (((thin, wide), 0, 2), ((wide, thin), 2, 0)):
+        job, weights = Job(modules, dp=1), Weights(tp=2, cp=0, dp=0, pp=9)
+        assert sheets.best_contents(job, weights, np.array([a]), np.array([b])).tolist() == [4]
+    job = Job((ModuleShape(2, 1, 2), ModuleShape(2, 1, 2)), dp=1)
+    weights = Weights(tp=2, cp=0, dp=1, pp=10)
+    assert sheets.best_contents(job, weights, np.array([2]), np.array([2])).tolist() == [-44]
+    assert best_content(job, weights, 2, 2) == -44
+
+
+@pytest.mark.parametrize("longest", [6, 24])
+def test_sheets_are_put_together_however_unequal_it_is_best(longest):
+    """Against every choice of sizes; spreads that are not tried count as one beyond those."""
+    rng = random.Random(longest)
+    unequal = 0
+    for _ in range(60):
+        lanes, dp = rng.choice([2, 3] if longest == 6 else [2]), rng.choice([1, 2])
+        lane = ModuleShape(
+            1, rng.choice([1, 2]), rng.randint(2, longest // dp), vpp=rng.choice([1, 2])
+        )
+        weights = Weights(
+            tp=rng.choice([0, 1, 3, 10, 40]), cp=rng.choice([0, 9]), dp=rng.choice([0, 3, 20]), pp=rng.choice([1, 10, 60])
+        )  # fmt: skip
+        sizes = np.arange(lane.cp * lane.pp * dp + 1)
+        sheet = sheets.best_contents(Job((lane,), dp), weights, 0 * sizes, sizes).tolist()
+        exact: dict[int, tuple[int, int]] = {}
+        level: dict[int, int] = {}
+        for held in combinations_with_replacement(sizes.tolist(), lanes):
+            price, spread = sum(sheet[n] for n in held), held[-1] - held[0]
+            tried = price + 2 * weights.tp * min(spread, sheets.SPREAD + 1)
+            paid = price + 2 * weights.tp * spread
+            low, high = exact.get(sum(held), (tried, paid))
+            exact[sum(held)] = min(low, tried), min(high, paid)
+            level[sum(held)] = paid  # the last of each sum differs least
+        totals = np.array(sorted(exact))
+        job = Job((replace(lane, tp=lanes),), dp)
+        prices = sheets.best_contents(job, weights, 0 * totals, totals).tolist()
+        for n, price in zip(totals.tolist(), prices, strict=True):
+            assert exact[n][0] <= price <= exact[n][1], (job, weights, n)
+            unequal += exact[n][1] < level[n]
+    assert unequal > 60
+
+
+def test_one_copy_of_several_slices_has_data_rings():
+    job, sizes = Job((ModuleShape(2, 3, 2),), dp=1), np.arange(13)
+    weights = Weights(tp=20, cp=1, dp=9, pp=1)
+    listed = best_contents(job, weights, 0 * sizes, sizes)
+    assert sheets.best_contents(job, weights, 0 * sizes, sizes).tolist() == listed.tolist()
 
 
 def test_sheets_are_never_above_subsets():

@@ -11,12 +11,25 @@ WHOLE = 10**6
 """A tensor weight that keeps tensor groups whole."""
 
 
-def tiny(rng: random.Random, *, lanes: tuple[int, ...] = (1,), tensor: int = WHOLE):
-    """A job of four to ten slots, weights, and domains for it, some with room to spare."""
+def tiny(
+    rng: random.Random,
+    *,
+    lanes: tuple[int, ...] = (1,),
+    tensor: int = WHOLE,
+    modules: int | None = None,
+):
+    """A job of four to ten slots, weights, and domains for it, some with room to spare.
+
+    One module most of the time unless their number is given; two have few stages to be small.
+    """
     while True:
         shapes = tuple(
-            ModuleShape(rng.choice(lanes), rng.choice([1, 1, 2, 2, 3, 4]), rng.randint(1, 5))
-            for _ in range(rng.choice([1, 1, 1, 2]))
+            ModuleShape(
+                rng.choice(lanes),
+                rng.choice([1, 1, 2, 2, 3, 4]),
+                rng.randint(1, 2 if modules == 2 else 5),
+            )
+            for _ in range(modules or rng.choice([1, 1, 1, 2]))
         )
         job = Job(shapes, rng.randint(1, 4))
         if 4 <= job.world <= 10:
