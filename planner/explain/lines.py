@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from planner.spec.cluster import Node
+from planner.spec.hosts import Node
 from planner.spec.job import PATH as JOB
 from planner.spec.problem import Problem
 

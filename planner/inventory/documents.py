@@ -9,6 +9,7 @@ import yaml
 
 from planner.errors import InputError
 from planner.inventory.model import refuse
+from planner.spec.complaints import json_path
 from planner.spec.loading import parse_json
 
 _KINDS: dict[type, str] = {dict: "an object", list: "a list", type(None): "null"}
@@ -204,13 +205,13 @@ def _documents(text: str, source: str) -> Iterator[Any]:
             case yaml.AliasEvent() | yaml.NodeEvent(anchor=str()):
                 raise refuse(where, "anchors are not read", expected="the value written out")
             case yaml.ScalarEvent():
-                _add(stack[-1], _scalar(event, line), where)
+                _add(stack, _scalar(event, line), where)
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                 if len(stack) > _MAX_DEPTH:
                     raise refuse(where, f"nested deeper than {_MAX_DEPTH} levels")
                 value = _List() if isinstance(event, yaml.SequenceStartEvent) else _Map()
                 value.line = line
-                _add(stack[-1], value, where)
+                _add(stack, value, where)
                 stack.append((value, []))
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 stack.pop()
@@ -225,9 +226,9 @@ def _scalar(event: yaml.ScalarEvent, line: int) -> _Text | None:
     return text
 
 
-def _add(open_: tuple[Any, list[_Text]], value: object, where: str) -> None:
+def _add(stack: list[tuple[Any, list[_Text]]], value: object, where: str) -> None:
     """Put a value into the open collection: an element, a key, or the value of the open key."""
-    collection, key = open_
+    collection, key = stack[-1]
     if isinstance(collection, list):
         collection.append(value)
     elif key:
@@ -235,6 +236,18 @@ def _add(open_: tuple[Any, list[_Text]], value: object, where: str) -> None:
     elif not isinstance(value, _Text):
         raise refuse(where, "a key that is no text")
     elif value in collection:
-        raise refuse(where, "a key stands twice in one mapping", got=f"'{value}'")
+        above = [
+            len(open_) - 1 if isinstance(open_, list) else next(reversed(open_))
+            for open_, _ in stack[1:-1]  # under the list of documents
+        ]
+        path = json_path([*above, value]).removeprefix("$").removeprefix(".")
+        before = next(known.line for known in collection if known == value)
+        raise refuse(
+            f"{where}: {path}",
+            "a key stands twice in one mapping",
+            got=f"'{value}'",
+            expected="every key once",
+            remedy=f"it already stands in line {before}; drop one of the two",
+        )
     else:
         key.append(value)

@@ -12,8 +12,9 @@ from typing import Any
 
 from planner.errors import Complaint, InputError
 from planner.machines import Machines
-from planner.spec.cluster import Cluster, FabricLevel, Node, NodeItem, expand_hostlist
+from planner.spec.cluster import Cluster, FabricLevel
 from planner.spec.hostlist import fold
+from planner.spec.hosts import Node, NodeItem, expand_hostlist
 from planner.spec.names import did_you_mean
 
 _GPUS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

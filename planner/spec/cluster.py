@@ -1,34 +1,19 @@
 """`cluster`: the machines as the user writes them, and how they become arrays."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from planner.errors import Complaint, InputError
 from planner.machines import Ints, Level, Machines, first_domain_that_splits, order_levels
-from planner.spec.hostlist import HostlistError, expand
-from planner.spec.model import Count, Factor, Index, Strict
+from planner.spec.hosts import PATH, Host, Nodes, count_hostlist, expand_hostlist, expand_nodes
+from planner.spec.model import Count, Factor, Strict
 from planner.spec.names import MAX_ITEMS, NAME_RULE, did_you_mean, is_name
 from planner.spec.traffic import Bandwidth
-
-PATH = "$.cluster"
-
-
-class Node(Strict):
-    """Nodes that share their GPUs' description."""
-
-    name: str = Field(description="Hostlist of the nodes this object describes")
-    gpus: Count | None = Field(None, description="GPUs of each; default cluster.gpus_per_node")
-    offline: list[Index] = Field([], description="GPU indices that may hold no rank")
-    uuids: list[str] = Field([], description="UUID of each GPU, in index order")
-    rails: list[Index] | None = Field(
-        None, description="Rail of each GPU, in index order; default its index"
-    )
+from planner.wording import counted
 
 
 class FabricLevel(Strict):
@@ -46,27 +31,6 @@ class FabricLevel(Strict):
     gpus_per_domain: Count | None = Field(
         None, description="Consecutive GPU indices of a domain inside a node"
     )
-
-
-def _node_kind(value: object) -> str:
-    return "hostlist" if isinstance(value, str) else "node"
-
-
-def _nodes_kind(value: object) -> str:
-    if isinstance(value, str):
-        return "hostlist"
-    return "list" if isinstance(value, list) else "count"
-
-
-NodeItem = Annotated[
-    Annotated[str, Tag("hostlist")] | Annotated[Node, Tag("node")], Discriminator(_node_kind)
-]
-Nodes = Annotated[
-    Annotated[Count, Tag("count")]
-    | Annotated[str, Tag("hostlist")]
-    | Annotated[list[NodeItem], Tag("list")],
-    Discriminator(_nodes_kind),
-]
 
 
 class Cluster(Strict):
@@ -88,142 +52,8 @@ class Cluster(Strict):
         return _build(self)
 
 
-@dataclass(frozen=True)
-class _Host:
-    """One expanded node and the JSON path of the line it comes from."""
-
-    name: str
-    gpus: int
-    offline: Sequence[int]
-    uuids: Sequence[str]
-    rails: Sequence[int]
-    path: str
-
-
-def expand_hostlist(text: str, path: str) -> list[str]:
-    """Names of a hostlist, with the JSON path in the error.
-
-    Raises:
-        InputError: not a hostlist, too long, or a name that may not be used.
-    """
-    try:
-        names = expand(text, MAX_ITEMS)
-    except HostlistError as error:
-        raise InputError(
-            Complaint(
-                path,
-                f"not a hostlist (column {error.column})",
-                got=error.got,
-                expected=error.expected,
-            )
-        ) from None
-    for name in names:
-        if not is_name(name):
-            raise InputError(Complaint(path, "not a name", got=repr(name), expected=NAME_RULE))
-    return names
-
-
-def _expand_nodes(cluster: Cluster) -> Iterator[_Host]:
-    nodes, default = cluster.nodes, cluster.gpus_per_node
-    path = f"{PATH}.nodes"
-    if isinstance(nodes, int):
-        _refuse_absurd(nodes, default, path)
-        yield from (_Host(f"node{i}", default, (), (), (), path) for i in range(nodes))
-        return
-    items = [nodes] if isinstance(nodes, str) else nodes
-    for i, item in enumerate(items):
-        here = path if isinstance(nodes, str) else f"{path}[{i}]"
-        if isinstance(item, str):
-            yield from (_Host(n, default, (), (), (), here) for n in expand_hostlist(item, here))
-        else:
-            gpus = default if item.gpus is None else item.gpus
-            for name in expand_hostlist(item.name, f"{here}.name"):
-                yield _Host(name, gpus, item.offline, item.uuids, item.rails or (), here)
-
-
-def _refuse_absurd(nodes: int, gpus: int, path: str) -> None:
-    if nodes * gpus > MAX_ITEMS:
-        raise InputError(
-            Complaint(
-                path,
-                "too many devices",
-                got=f"{nodes} nodes x {gpus} GPUs",
-                expected=f"at most {MAX_ITEMS} devices",
-            )
-        )
-
-
-def _hosts(cluster: Cluster) -> list[_Host]:
-    hosts: list[_Host] = []
-    seen: dict[str, str] = {}
-    total = 0
-    for host in _expand_nodes(cluster):
-        total += host.gpus
-        if total > MAX_ITEMS:
-            _refuse_absurd(len(hosts) + 1, host.gpus, host.path)
-            raise InputError(
-                Complaint(host.path, "too many devices", expected=f"at most {MAX_ITEMS}")
-            )
-        if host.name in seen:
-            raise InputError(
-                Complaint(
-                    host.path,
-                    "duplicate host name",
-                    got=repr(host.name),
-                    expected="every node once",
-                    remedy=f"it already stands at {seen[host.name]}",
-                )
-            )
-        seen[host.name] = host.path
-        _check_gpus(host)
-        hosts.append(host)
-    if not hosts:
-        raise InputError(Complaint(f"{PATH}.nodes", "no nodes", expected="at least one node"))
-    _check_uuids(hosts)
-    return hosts
-
-
-def _check_gpus(host: _Host) -> None:
-    bad = [gpu for gpu in host.offline if gpu >= host.gpus]
-    if bad:
-        raise InputError(
-            Complaint(
-                f"{host.path}.offline",
-                "no such GPU",
-                got=f"{bad[0]}",
-                expected=f"0 to {host.gpus - 1} (node {host.name} has {host.gpus} GPUs)",
-            )
-        )
-    for what, given in (("UUID", host.uuids), ("rail", host.rails)):
-        if given and len(given) != host.gpus:
-            raise InputError(
-                Complaint(
-                    f"{host.path}.{what.lower()}s",
-                    f"one {what} a GPU",
-                    got=f"{len(given)}",
-                    expected=f"{host.gpus}",
-                )
-            )
-
-
-def _check_uuids(hosts: Sequence[_Host]) -> None:
-    owner: dict[str, str] = {}
-    for host in hosts:
-        for uuid in host.uuids:
-            if uuid in owner:
-                raise InputError(
-                    Complaint(
-                        f"{host.path}.uuids",
-                        "one GPU twice",
-                        got=repr(uuid),
-                        remedy=f"it already stands at {owner[uuid]}; give each node its own object",
-                    )
-                )
-            owner[uuid] = f"{host.path}.uuids"
-
-
 def _build(cluster: Cluster) -> Machines:
-    hosts = _hosts(cluster)
+    hosts = expand_nodes(cluster.nodes, cluster.gpus_per_node)
     gpus = np.array([h.gpus for h in hosts], np.int64)
     first = np.concatenate([[0], np.cumsum(gpus)[:-1]])
     online = np.ones(int(gpus.sum()), bool)
@@ -246,7 +76,7 @@ def _build(cluster: Cluster) -> Machines:
     return Machines(names, gpus, online, bare.uuids, ordered, bare.rails)
 
 
-def _rails(hosts: Sequence[_Host], gpus: Ints, first: Ints) -> Ints:
+def _rails(hosts: Sequence[Host], gpus: Ints, first: Ints) -> Ints:
     """[devices] rail of each GPU."""
     rails = np.arange(int(gpus.sum()), dtype=np.int64) - np.repeat(first, gpus)
     for h, host in enumerate(hosts):
@@ -316,11 +146,11 @@ def _named_domains(
 ) -> tuple[Ints, tuple[str, ...]]:
     of_node = np.full(len(machines.hosts), -1, np.int64)
     names = tuple(domains)
-    for d, (name, hostlists) in enumerate(domains.items()):
+    lists = {name: [text] if isinstance(text, str) else text for name, text in domains.items()}
+    _check_domains(lists, path)
+    for d, (name, hostlists) in enumerate(lists.items()):
         here = f"{path}.{name}"
-        if not is_name(name):
-            raise InputError(Complaint(path, "not a name", got=repr(name), expected=NAME_RULE))
-        for text in [hostlists] if isinstance(hostlists, str) else hostlists:
+        for text in hostlists:
             for host in expand_hostlist(text, here):
                 _place(host, d, of_node, machines, names, here)
     missing = np.flatnonzero(of_node < 0)
@@ -334,6 +164,30 @@ def _named_domains(
             )
         )
     return of_node, names
+
+
+def _check_domains(lists: dict[str, list[str]], path: str) -> None:
+    """Refuse bad names, empty domains and absurd numbers of nodes before one node is named."""
+    total = 0
+    for name, hostlists in lists.items():
+        here = f"{path}.{name}"
+        if not is_name(name):
+            raise InputError(Complaint(path, "not a name", got=repr(name), expected=NAME_RULE))
+        if not hostlists:
+            raise InputError(
+                Complaint(
+                    here,
+                    "a domain without nodes",
+                    got="[]",
+                    expected="a hostlist, or a list of them",
+                    remedy="name its nodes, or drop the domain",
+                )
+            )
+        total += sum(count_hostlist(text, here) for text in hostlists)
+        if total > MAX_ITEMS:
+            got = f"{counted(total, 'node')} up to here"
+            expected = f"at most {counted(MAX_ITEMS, 'node')}"
+            raise InputError(Complaint(here, "too many nodes", got, expected))
 
 
 def _place(

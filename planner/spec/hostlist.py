@@ -83,6 +83,23 @@ def expand(text: str, limit: int = MAX_NAMES) -> list[str]:
         HostlistError: ``text`` does not follow the grammar, names nothing, or stands for more than
             ``limit`` names.
     """
+    return [name for parts in _within_limit(text, limit)[0] for name in _names(parts)]
+
+
+def count(text: str, limit: int = MAX_NAMES) -> int:
+    """Return how many names a hostlist stands for, without making them.
+
+    >>> count("n[08-10,1],r[0-1]x[0-1].ib")
+    8
+
+    Raises:
+        HostlistError: As `expand`.
+    """
+    return _within_limit(text, limit)[1]
+
+
+def _within_limit(text: str, limit: int) -> tuple[list[list[_Part]], int]:
+    """Return the items and the number of their names."""
     items: list[list[_Part]] = []
     total = 0
     for column, parts in _items(text):
@@ -92,7 +109,7 @@ def expand(text: str, limit: int = MAX_NAMES) -> list[str]:
         items.append(parts)
     if not items:
         raise HostlistError(len(text) + 1, "the end of the text", "a name")
-    return [name for parts in items for name in _names(parts)]
+    return items, total
 
 
 def fold(names: Iterable[str]) -> str:

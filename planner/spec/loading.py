@@ -1,11 +1,14 @@
 """Reading JSON files: one error for whatever is wrong with them, duplicate keys refused."""
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from planner.errors import Complaint, InputError
+from planner.spec.complaints import json_path
 from planner.spec.problem import Problem
 
 STDIN = "-"
@@ -61,18 +64,65 @@ def parse_json(text: str, name: str) -> Any:
         where = f"{name}: line {error.lineno}, column {error.colno}"
         got = error.msg if text.strip() else "nothing: the input is empty"
         raise InputError(Complaint(where, "not JSON", got=got)) from None
-    except InputError as error:
-        raise error.within(name) from None
+    except _DuplicateError:
+        raise InputError(_duplicate(text, name)) from None
     except RecursionError:
         raise InputError(Complaint(name, "not JSON a problem could use: nested too deep")) from None
     except ValueError as error:
         raise InputError(Complaint(name, "not JSON a problem could use", got=str(error))) from None
 
 
+class _DuplicateError(Exception):
+    """A key stands twice in one object; where is only looked up then."""
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-        raise InputError(Complaint("", "a key stands twice in one object", got=repr(twice)))
+        raise _DuplicateError
     return data
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+
+
+def _keys(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Every key of a JSON text with the keys that lead to it, and its offset."""
+    path: list[str | int] = []  # of each open object or list, the key or index under way
+    closing: list[str] = []
+    expects_key = False
+    for token in _TOKEN.finditer(text):
+        sign = token.group()
+        if sign in "{[":
+            path.append("" if sign == "{" else 0)
+            closing.append(sign)
+            expects_key = sign == "{"
+        elif sign in "}]":
+            path.pop()
+            closing.pop()
+            expects_key = False
+        elif sign == "," and closing[-1] == "{":
+            expects_key = True
+        elif sign == ",":
+            path[-1] = int(path[-1]) + 1
+        elif expects_key and sign != ":":
+            path[-1] = json.loads(sign)
+            yield tuple(path), token.start()
+            expects_key = False
+
+
+def _duplicate(text: str, name: str) -> Complaint:
+    """The first key that stands twice in one object: where, and where it stood before."""
+    seen: dict[tuple[str | int, ...], int] = {}
+    for path, offset in _keys(text):
+        if path in seen:
+            line, before = (text.count("\n", 0, at) + 1 for at in (offset, seen[path]))
+            return Complaint(
+                f"{name}: line {line}: {json_path(path)}",
+                "a key stands twice in one object",
+                got=repr(path[-1]),
+                expected="every key once",
+                remedy=f"it already stands in line {before}; drop one of the two",
+            )
+        seen[path] = offset
+    raise AssertionError("called where no key stands twice")

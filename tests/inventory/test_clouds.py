@@ -70,7 +70,10 @@ def test_aws_pages_are_read_together():
                 "expected every node once"
             ),
         ),
-        ('{"Instances": [], "Instances": []}', "0.json: a key stands twice in one object"),
+        (
+            '{"Instances": [], "Instances": []}',
+            "0.json: line 1: $.Instances: a key stands twice in one object",
+        ),
         (
             instances(a=" ".join(f"n{i}" for i in range(17))),
             "0.json: a: 17 switches above one node; expected at most 16",

@@ -41,7 +41,7 @@ def test_yaml_knows_its_lines_and_documents():
     [
         ("{", "f: line 1, column 2: not JSON"),
         ("[" * 5000, "f: not JSON a problem could use: nested too deep"),
-        ('{"a": 1, "a": 2}', "f: a key stands twice in one object; got 'a'"),
+        ('{"a": 1, "a": 2}', "f: line 1: $.a: a key stands twice in one object; got 'a'"),
     ],
 )
 def test_json_refused(text, message):
@@ -54,7 +54,14 @@ def test_json_refused(text, message):
         ("a: [", "f:2: not YAML"),
         ("a: \x01", "f: not YAML; got a character no YAML text may hold"),
         ("a: &x 1", "f:1: anchors are not read; expected the value written out"),
-        ("a: 1\nb: 2\na: 3\n", "f:3: a key stands twice in one mapping; got 'a'"),
+        (
+            "a: 1\nb: 2\na: 3\n",
+            (
+                "f:3: a: a key stands twice in one mapping; got 'a'; expected every key once; "
+                "it already stands in line 1; drop one of the two"
+            ),
+        ),
+        ("a: 1\nb:\n - c: 2\n - d: {e: 1,\n  e: 3}\n", "f:5: b[1].d.e: a key stands twice"),
         ("? [1]\n: 2\n", "f:1: a key that is no text"),
         ("[" * 200, "f:1: nested deeper than 100 levels"),
     ],
