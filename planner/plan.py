@@ -1,10 +1,7 @@
 """A plan: which device every trainer rank takes, what that costs, and the file that states it."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from planner.cost import Links, as_number, links, total
+from planner.files import write_whole
 from planner.grid import Grid, Ints, rows
 from planner.machines import Machines
 from planner.spec.problem import Problem
@@ -245,32 +243,3 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         else:
             yield f" {dump(key)}: {json.dumps(value)}{end}"
     yield "}\n"
-
-
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a file so that it is complete or absent: a temporary file beside it, then a rename.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    target = Path(path)
-    if target.exists() and not target.is_file():  # /dev/stdout, a pipe: nothing to rename over
-        target.write_text(text, encoding="utf-8")
-        return
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-            handle.write(text)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

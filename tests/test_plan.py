@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from planner.plan import Plan, seats, write_whole
+from planner.files import write_whole
+from planner.plan import Plan, seats
 from tests.problems import problem
 from tests.test_verification import plan_of
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner.errors import Complaint, InputError
-from planner.plan import write_whole
+from planner.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,9 +106,9 @@ def _save(figure: "Figure", path: Path) -> None:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
         write_whole(path, with_dark_mode(text.getvalue()))
         return
-    part = path.with_name(f".{path.name}.part")
-    figure.savefig(part, format="png", dpi=192, metadata={"Software": None})
-    part.replace(path)
+    raw = BytesIO()
+    figure.savefig(raw, format="png", dpi=192, metadata={"Software": None})
+    write_whole(path, raw.getvalue())
 
 
 def with_dark_mode(svg: str) -> str:

@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner.plan import write_whole
+from planner.files import write_whole
 from planner.spec.job import DEFAULT_ORDER
 from planner.spec.problem import Problem
 from planner.sweeping.journal import Journal

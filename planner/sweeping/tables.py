@@ -1,13 +1,14 @@
 """The table of a sweep: sorted, with its Pareto front marked, and written whole."""
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from planner.errors import Complaint, InputError
-from planner.plan import write_whole
+from planner.files import write_whole
 from planner.sweeping.points import SIZES
 
 if TYPE_CHECKING:
@@ -103,6 +104,6 @@ def write_table(frame: "pd.DataFrame", path: str | Path) -> None:
     elif target.suffix == ".json":
         write_whole(target, frame.to_json(orient="records", indent=1) + "\n")
     else:
-        part = target.with_name(f".{target.name}.part")
-        frame.to_parquet(part, index=False)
-        part.replace(target)
+        raw = BytesIO()
+        frame.to_parquet(raw, index=False)
+        write_whole(target, raw.getvalue())
