@@ -1,0 +1,109 @@
+"""Units: every term of the costs, credits and limits, by its right value."""
+
+import random
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from planner_models import bridge, units
+from planner_models.job import Job, ModuleShape, Weights
+from planner_models.units.cut_groups import cut_bound
+from planner_models.units.heights import pipeline_of
+from tests.models.units_cases import WHOLE, domain_of_slots, tiny
+from tests.oracle.slots_cost import cost, optimum
+
+
+def most_pairs(before, after):
+    """[a, b] most bridge pairs between a slices of the encoder and b of the decoder."""
+    joined = bridge.slices_joined(Job((ModuleShape(1, before, 1), ModuleShape(1, after, 1)), 1))
+    return [
+        [
+            max(
+                int(joined[np.ix_(left, right)].sum())
+                for left in combinations(range(before), a)
+                for right in combinations(range(after), b)
+            )
+            for b in range(after + 1)
+        ]
+        for a in range(before + 1)
+    ]
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(range(1, 6), repeat=2)))
+def test_slices_at_the_bridge_are_credited_what_they_share_at_most(before, after):
+    job = Job((ModuleShape(1, before, 1), ModuleShape(1, after, 1)), dp=1)
+    credit = pipeline_of(job, Weights(0, 0, 0, 1)).credit[1, : before + 1, : after + 1]
+    over = credit - most_pairs(before, after)
+    assert (over >= 0).all()
+    assert over.max() <= (min(before, after) > 2)
+
+
+@pytest.mark.parametrize("lanes", [(2, 6), (6, 2), (2, 3), (3, 2), (1, 4)])
+def test_bridge_of_unequal_lanes_has_as_many_links_as_the_larger_side(lanes):
+    job = Job(tuple(ModuleShape(tp, 1, 2) for tp in lanes), dp=3)
+    pipeline = pipeline_of(job, Weights(WHOLE, 0, 0, 10))
+    saved = pipeline.factor * pipeline.credit[:, 1, 1]
+    assert saved.tolist() == [0, 10 * lanes[0], 10 * max(lanes), 10 * lanes[1], 0]
+    assert pipeline.factor * pipeline.constant == 3 * saved.sum()
+
+
+def test_costs_are_counted_in_what_they_have_in_common():
+    """Then a bound between two multiples is rounded up to the next."""
+    job, weights = Job((ModuleShape(8, 2, 3),), dp=2), Weights(9, 4, 6, 2)
+    pipeline = pipeline_of(job, weights)
+    assert pipeline.factor == 8 * 2
+    assert (pipeline.own[0, 1], pipeline.plane[0], pipeline.credit[1, 2, 2]) == (2, 3, 2)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_two_modules_of_any_lanes_and_slices_are_bounded_and_placed(seed):
+    job, weights, capacities = tiny(random.Random(seed), lanes=(1, 2, 3), modules=2)
+    best = optimum(job, weights, capacities)
+    found = units.bound(job, weights, capacities)
+    if best >= WHOLE:
+        assert found.whole is None or best >= found.whole
+        return
+    assert found.whole is not None
+    assert found.whole <= best
+    if job.modules[0].cp == job.modules[1].cp:
+        assert found.whole == best
+    slots = domain_of_slots(job, units.assemble(job, weights, found))
+    assert cost(job, weights, slots) >= best
+
+
+def test_planes_that_fit_are_refunded_where_others_do_not():
+    """A domain of four holds the encoder's plane whole, but no stage of the decoder."""
+    job = Job((ModuleShape(1, 1, 1), ModuleShape(3, 1, 1)), dp=3)
+    weights = Weights(WHOLE, 0, 5, 1)
+    for capacities in ([3, 3, 3, 3], [4, 4, 4], [6, 3, 3], [6, 6]):
+        best = optimum(job, weights, capacities)
+        assert best < WHOLE
+        assert units.bound(job, weights, capacities).whole == best
+
+
+def test_tied_stages_are_refused():
+    with pytest.raises(ValueError, match="tied embeddings"):
+        units.bound(Job((ModuleShape(1, 1, 3),), dp=2, tied=True), Weights(1, 1, 1, 1), [3, 3])
+
+
+def cut(job, weights, capacities, master=None):
+    return cut_bound(job, weights, pipeline_of(job, weights), capacities, master)
+
+
+def test_lanes_of_two_sizes_are_priced_as_many_as_there_are_of_each():
+    """Five slots are two lanes of 2 stages and one of 1: a link is cut, and two tensor links."""
+    job, weights = Job((ModuleShape(3, 1, 2),), dp=1), Weights(20, 0, 0, 1)
+    assert cut(job, weights, [5, 1]) == 1 + 2 * 20 - 3 <= optimum(job, weights, [5, 1])
+
+
+def test_tensor_links_as_heavy_as_half_of_a_slots_others_are_enough_for_lanes():
+    job = Job((ModuleShape(2, 1, 2),), dp=1)
+    assert cut(job, Weights(1, 0, 0, 1), [3, 1]) == 1
+    assert cut(job, Weights(0, 0, 0, 1), [3, 1]) == 0  # too light, and nobody to ask
+
+
+def test_without_a_bound_on_slots_two_modules_that_cut_cost_nothing_for_sure():
+    job = Job((ModuleShape(2, 1, 1), ModuleShape(2, 1, 1)), dp=1)
+    assert cut(job, Weights(5, 1, 1, 1), [3, 1]) == 0
+    assert cut(job, Weights(5, 1, 1, 1), [3, 1], lambda _: -100) == 0
