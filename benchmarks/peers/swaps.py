@@ -11,13 +11,15 @@ from benchmarks.peers.task import Limits, NotApplicable, Task, refuse_constraint
 from planner.grid import Ints
 
 _CHUNK = 50_000  # proposals between two looks at the clock
-_MOST_COUNTERS = 400_000_000
+_MOST_RANKS = 1024  # beyond, a minute of swaps hardly leaves Megatron's order
 
 
 def swap_annealing(task: Task, limits: Limits) -> Ints:
     """Swaps from Megatron's order, the temperature falling geometrically over the time limit."""
     refuse_constraints(task)
     require("numba")
+    if task.grid.world > _MOST_RANKS:
+        raise NotApplicable(f"{task.grid.world} slots are too many")
     from benchmarks.peers import swaps_kernel as kernel  # noqa: PLC0415 - compiles for seconds
 
     tables = _Tables.of(task, megatron_order(task, limits))
@@ -58,9 +60,6 @@ class _Tables:
         domain = np.stack([task.machines.levels[i].domain for i in levels])
         weight = np.array([task.levels[i] for i in levels], np.int64)
         group_of, group_weight, exchanged, size = _groups(task)
-        counters = len(levels) * len(size) * (int(domain.max()) + 1)
-        if counters > _MOST_COUNTERS:
-            raise NotApplicable("too many groups and domains to count")
         counts = np.zeros((len(levels), len(size), int(domain.max()) + 1), np.int16)
         for row in group_of:
             held = np.flatnonzero(row >= 0)
