@@ -1,8 +1,9 @@
-"""Plans under rules that no bound or move knows: solve without them, then mend what breaks them.
+"""Plans under footprint and hierarchical rules where shapes leave something open.
 
-The relaxed problem's bound holds for the ruled one. Its plan mostly obeys the rules by itself; the
-nodes that hold what does not are freed and dealt again by the exact model, a few more each time
-that fails.
+Shapes know these rules on levels of small domains; elsewhere, and where shapes ran out of time, the
+problem is solved without them and what breaks them is mended. The relaxed problem's bound holds for
+the ruled one. Its plan mostly obeys the rules by itself; the nodes that hold what does not are
+freed and dealt again by the exact model, a few more each time that fails.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ Solve = Callable[[Problem, Grid, Options], Outcome]
 def mend_rules(search: Search, solve: Solve) -> None:
     """Offer a plan mended from the one without footprint and hierarchical rules."""
     relaxed = _relaxed(search.problem)
-    if relaxed is None or search.proven:
+    if relaxed is None or search.done:
         return
     share = search.left * _RELAXED_SHARE
     outcome = solve(

@@ -2,7 +2,7 @@
 
 from planner.solver.seating import seatings
 from planner.solver.state import Search
-from planner.solver.translation import from_canonical
+from planner.solver.translation import from_canonical, shape_rules
 from planner_models import shapes
 
 BY = "shapes"
@@ -15,15 +15,20 @@ def solve_by_shapes(search: Search) -> None:
         capacities = search.machines.capacities(level).tolist()
         if search.done or not search.weighing.levels[i]:
             continue
-        if not shapes.applies(search.job, capacities):
+        rules = shape_rules(search.problem, search.grid, i)
+        if not shapes.applies(search.job, capacities, rules=rules):
             continue
-        found = shapes.bound(
-            search.job,
-            search.weights_at(i),
-            capacities,
-            incumbent=search.enough_at(i),
-            deadline=search.share(_BOUND_SHARE),
-        )
+        try:
+            found = shapes.bound(
+                search.job,
+                search.weights_at(i),
+                capacities,
+                rules=rules,
+                incumbent=search.enough_at(i),
+                deadline=search.share(_BOUND_SHARE),
+            )
+        except shapes.NoPlacementError:
+            return  # the exact model names the lines that exclude each other
         search.raise_level(i, found.value, BY)
         if search.done:
             return

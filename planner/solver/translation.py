@@ -13,7 +13,7 @@ from planner.lanes import lane_pairs, slice_pairs
 from planner.machines import Machines
 from planner.solver.weighing import Weighing
 from planner.spec.problem import Problem
-from planner_models import assignment
+from planner_models import assignment, shapes
 from planner_models.job import Job, ModuleShape, Weights
 
 OFFLINE = "$.cluster.nodes (offline GPUs)"
@@ -144,6 +144,22 @@ def _footprint(problem: Problem, grid: Grid) -> assignment.Footprint | None:
         return None
     peers = tuple(m.mesh.reshape(-1, *m.mesh.shape[2:]) for m in grid.modules)
     return assignment.Footprint("$.constraints.cp_symmetry", peers)
+
+
+def shape_rules(problem: Problem, grid: Grid, level: int) -> shapes.Rules:
+    """Rules that shapes know, at a level; with experts, hierarchical CP is none of them.
+
+    Args:
+        problem: the problem.
+        grid: its grid.
+        level: index of the level; domains finer than nodes may part innermost context groups.
+    """
+    experts = any(m.shape.ep > 1 for m in grid.modules)
+    tied = grid.hierarchy and level >= problem.cluster.machines.node_level and not experts
+    return shapes.Rules(
+        tied=grid.hierarchy[0] if tied else 1,
+        footprint=problem.constraints.cp_symmetry == "footprint",
+    )
 
 
 def _contiguous(problem: Problem, machines: Machines) -> assignment.Contiguous | None:

@@ -14,9 +14,10 @@ from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import granularity, relax
 from planner_models.shapes.column_generation import rounded
-from planner_models.shapes.integer_master import IntegerMaster, targets
+from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.planes import SCALE, RowPlanes
 from planner_models.shapes.pricing import FAR
+from planner_models.shapes.targets import FEW, Targets
 from tests.oracle.slots_cost import content_cost, pairs
 
 DEFAULT = Weights(1000, 100, 1, 10, ep=100, expt_tp=1000, expt_dp=1, embd=1)
@@ -281,10 +282,29 @@ def test_bounds_are_rounded_up_to_what_costs_are_made_of():
     assert rounded(-7, 5) == 0
 
 
+def climbed(targets):
+    while targets.at is not None:
+        yield targets.at
+        targets.rise(patterns=1)
+
+
 def test_targets_start_at_the_bound_and_stop_below_the_incumbent():
-    assert list(targets(8, 2, 10)) == [8]
-    assert list(targets(8, 2, 8)) == []
-    assert list(targets(8, 2, 16)) == [8, 10, 14]
+    assert list(climbed(Targets(8, 2, 10))) == [8]
+    assert list(climbed(Targets(8, 2, 8))) == []
+    assert list(climbed(Targets(8, 2, 16))) == [8, 10, 14]
+
+
+def test_a_target_of_far_more_patterns_is_lowered_before_they_are_listed():
+    targets = Targets(100, 1, 1000)
+    for _ in range(5):
+        targets.rise(patterns=2 * FEW)
+    assert (targets.at, targets.most) == (131, 4 * FEW)  # 115 is decided
+    lowered = []
+    while targets.shorten() and targets.most is not None:
+        lowered.append(targets.at)
+    assert lowered == [123, 119, 117, 116]
+    assert targets.at == 116  # now whatever it takes
+    assert not targets.shorten()
 
 
 def test_model_has_the_families_it_documents():

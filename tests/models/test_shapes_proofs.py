@@ -98,8 +98,8 @@ def cost_without_full_rows(self, rows):
 
 
 def graph_with_arcs(wanted):
-    def build(job, weights, largest):
-        graph = real(job, weights, largest)
+    def build(*args, **kwargs):
+        graph = real(*args, **kwargs)
         arcs = tuple(arc for arc in graph.arcs if wanted(arc))
         return dataclasses.replace(graph, arcs=arcs)
 

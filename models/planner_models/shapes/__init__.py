@@ -5,6 +5,7 @@ Column generation whose columns remember how the pieces of a block fit together;
 """
 
 from planner_models.shapes.assembly import Assembly, assemble
-from planner_models.shapes.bounding import ShapesBound, applies, bound
+from planner_models.shapes.bounding import NoPlacementError, ShapesBound, applies, bound
+from planner_models.shapes.rules import Rules
 
-__all__ = ["Assembly", "ShapesBound", "applies", "assemble", "bound"]
+__all__ = ["Assembly", "NoPlacementError", "Rules", "ShapesBound", "applies", "assemble", "bound"]

@@ -3,7 +3,8 @@
 1. *Copies* (`dealing`): every segment gets a block copy, so that each copy is tiled on each stage.
    Two segments of one domain on one stage go to different copies.
 2. *Cells* (`cells`): every segment gets one of its placements, so that each cell is held once and
-   the domains share the plane groups they were credited with sharing.
+   the domains share the plane groups they were credited with sharing. Where context peers have to
+   look alike, each copy is cut up so.
 
 A placement found this way costs what the master said. Where cells cannot realise every overlap, the
 cheapest loss is taken; where a step fails, the master's solution is forbidden and the next tried.
@@ -92,7 +93,7 @@ def _cut_up(
 ) -> Assembly | None:
     """A placement with these contents: at the solution's cost, or somewhat above it."""
     graph = bound.relaxation.graph
-    pieces = pieces_of(bound.relaxation, solution, bound.capacities)
+    pieces = pieces_of(bound.relaxation, solution, bound.problem.capacities)
     solver = quiet_solver(deadline)
     copies = deal_copies(bound.relaxation, pieces, bound.packing, solution.loss, solver)
     if copies is None:
@@ -199,7 +200,7 @@ def _domains(
     bound: ShapesBound, pieces: Sequence[Piece], copies: Sequence[int], masks: Sequence[Ints]
 ) -> Ints:
     """[slot] the domain that holds it."""
-    job, graph = bound.job, bound.relaxation.graph
+    job, graph = bound.problem.job, bound.relaxation.graph
     sizes = [m.tp * m.cp * job.dp for m in job.modules for _ in range(m.pp)]
     first = np.cumsum([0, *sizes])
     domain = np.full(job.world, -1, dtype=np.int64)
@@ -208,4 +209,4 @@ def _domains(
             cells = graph.block(stage).cells
             inside = np.flatnonzero(mask >> np.arange(cells) & 1)
             domain[first[stage] + b * cells + inside] = piece.domain
-    return domain
+    return bound.problem.expanded(domain)

@@ -13,8 +13,8 @@ used, or some that do not respect the dp planes:
 * full plane rows and overlaps are the greatest over its members.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import lcm
@@ -22,7 +22,8 @@ from math import lcm
 import numpy as np
 
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes.tilings import Ints, Tiler, graph_of
+from planner_models.shapes.footprint import Footprint, TooManyStatesError, tilings
+from planner_models.shapes.tilings import Ints, Tiler, TilingGraph, graph_of
 
 MAX_CELLS = 16
 """Largest block whose subsets are listed (2 ** 16 masks)."""
@@ -115,7 +116,7 @@ def _digit_swaps(shape: ModuleShape, cells: int) -> Iterator[list[int]]:
         yield list(range(cells))[::-1]
 
 
-def _move(masks: Ints, image: list[int]) -> Ints:
+def _move(masks: Ints, image: Sequence[int]) -> Ints:
     """Masks with bit r sent to bit image[r]."""
     moved = np.zeros_like(masks)
     for r, target in enumerate(image):
@@ -126,11 +127,21 @@ def _move(masks: Ints, image: list[int]) -> Ints:
 class Block:
     """Shapes of a block of one module, for domains of at most `largest` slots.
 
+    Args:
+        shape: the module.
+        dp: data copies of it.
+        copies: data copies in a block.
+        weights: cost of a link of each kind.
+        largest: slots of the largest domain.
+        spread: with the footprint rule, the most that the numbers of a context group in two domains
+            differ by; shapes that no tiling under the rule uses are left out.
+
     Attributes:
         cells: slots of a block.
         blocks: blocks of a stage (data copies / copies in a block).
         planes: the dp and expt_dp families that run across the blocks of a stage.
-        shape_of: shape index of every mask, -1 for the empty one and those above `largest`.
+        footprint: the rule that tilings keep, if any.
+        shape_of: shape index of every mask, -1 for those that no domain holds, as the empty one.
         members: masks of each shape.
         size, own: cells and doubled own cost of each shape.
         rows, full: [plane, shape] plane groups touched at least, held in full at most.
@@ -143,7 +154,14 @@ class Block:
     """
 
     def __init__(
-        self, shape: ModuleShape, *, dp: int, copies: int, weights: Weights, largest: int
+        self,
+        shape: ModuleShape,
+        *,
+        dp: int,
+        copies: int,
+        weights: Weights,
+        largest: int,
+        spread: int | None = None,
     ) -> None:
         self.module = shape
         self.copies = copies
@@ -153,15 +171,16 @@ class Block:
         self.blocks = dp // copies
         self.families = inner_families(shape, self.cells, weights)
         self.planes = plane_families(shape, self.cells, dp, weights)
-        self.label = self._classify()
+        self.footprint = None
+        if spread is not None and shape.cp > 1:
+            self.footprint = Footprint.of(shape.tp, shape.cp, cells=self.cells, spread=spread)
+        images = self._symmetries()
+        self.label = self._classify(images)
         bits = np.bitwise_count(self.label).astype(np.int64)
         leaders = np.unique(self.label)
         small = leaders[(leaders > 0) & (bits[leaders] <= largest)]
-        leaders_by_size = small[np.lexsort((small, bits[small]))]
-        self.shape_of = np.full(1 << self.cells, -1, dtype=np.int64)
-        self.shape_of[leaders_by_size] = np.arange(leaders_by_size.size)
-        self.shape_of = self.shape_of[self.label]
-        self.leader = leaders_by_size
+        self._number(small[np.lexsort((small, bits[small]))])
+        self._ruled = self._keep_ruled(images)
         self.members = self._members()
         self.size = bits[self.leader]
         self.own = self._own()
@@ -170,23 +189,47 @@ class Block:
     def __len__(self) -> int:
         return self.leader.size
 
-    def _classify(self) -> Ints:
-        """Least member of every mask's class, by label propagation over the generators."""
-        masks = np.arange(1 << self.cells, dtype=np.int64)
+    def _symmetries(self) -> list[list[int]]:
+        """Permutations of the cells that map groups of each kind onto such groups."""
         groups = [set(f.masks) for f in self.families]
-        images = []
-        for image in _digit_swaps(self.module, self.cells):
-            moved = _move(masks, image)
-            if all({int(moved[g]) for g in family} == family for family in groups):
-                images.append(moved)
-        label = masks
+        if self.footprint:
+            groups += self.footprint.families
+        return [
+            image
+            for image in _digit_swaps(self.module, self.cells)
+            if all(set(_move(np.array([*f]), image).tolist()) == f for f in groups)
+        ]
+
+    def _classify(self, images: Sequence[Sequence[int]]) -> Ints:
+        """Least member of every mask's class, by label propagation over the generators."""
+        label = masks = np.arange(1 << self.cells, dtype=np.int64)
+        moves = [_move(masks, image) for image in images]
         while True:
             before = label
-            for moved in images:
+            for moved in moves:
                 label = np.minimum(label, label[moved])
             label = label[label]
             if np.array_equal(before, label):
                 return label
+
+    def _number(self, leaders: Ints) -> None:
+        """Give the classes of these leaders, and no others, a shape each."""
+        self.leader = leaders
+        self.shape_of = np.full(1 << self.cells, -1, dtype=np.int64)
+        self.shape_of[leaders] = np.arange(leaders.size)
+        self.shape_of = self.shape_of[self.label]
+
+    def _keep_ruled(self, images: Sequence[Sequence[int]]) -> TilingGraph | None:
+        """The tilings under the rule, shapes left out that none of them uses."""
+        if self.footprint is None:
+            return None
+        try:
+            graph = tilings(self.footprint, self.shape_of, images)
+        except TooManyStatesError:
+            return None
+        used = np.unique(graph.shape)
+        self._number(self.leader[used])
+        return replace(graph, shape=np.searchsorted(used, graph.shape))
 
     def _members(self) -> tuple[Ints, ...]:
         held = np.flatnonzero(self.shape_of >= 0)
@@ -228,8 +271,7 @@ class Block:
     @cached_property
     def tilers(self) -> tuple[Tiler, ...]:
         """The blocks of a stage, cut into shapes."""
-        whole = int(self.label[-1])
-        graph = graph_of(whole, int.bit_count, self._pieces)
+        graph = self._ruled or graph_of(int(self.label[-1]), int.bit_count, self._pieces)
         return (Tiler(self.blocks, graph, len(self)),)
 
     @property

@@ -7,10 +7,14 @@ Variables
     cells[i, m] in {0, 1}: segment i lies on placement m.
     touched[n, s, g], whole[n, s, g] in {0, 1}: domain n holds some, all of a group on stage s.
     more[n, s] >= 0: groups the domain cuts beyond those it pays for on paper.
+    size[s, b, h, k] in {0, 1}: pieces may hold k cells of context group h; under the footprint rule
 Subject to
     one_place[i]:  sum_m cells[i, m] = 1
     held[s, b, r]: one segment of the copy holds the cell
     shared[n, s]:  sum_g touched - whole <= rows the domain pays for on paper + more[n, s]
+    span[s, b, g]: as many segments touch tensor group g as the first of its copy
+    even[s, b, h]: no two sizes that are allowed differ by more than `spread`; a segment holds
+                   none or an allowed number of h
     slack:         links lost on the placements and more, at their weights, <= slack
 Minimise
     the left side of slack, if any is allowed
@@ -19,11 +23,14 @@ Minimise
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from planner_models import interruption
+from planner_models.shapes.blocks import Block
+from planner_models.shapes.footprint import Footprint
 from planner_models.shapes.placements import Placements
 from planner_models.shapes.stages import StageGraph
 from planner_models.shapes.tilings import Ints
@@ -71,6 +78,7 @@ class Cells:
             self.model.add(sum(choice) == 1).with_name(f"one_place[{i}]")
         self._added: list[cp_model.LinearExprT] = []
         self._hold(copies)
+        self._look_alike(copies)
         for (domain, stage), held in self._together().items():
             self._share(domain, stage, held)
         if slack:
@@ -104,6 +112,48 @@ class Cells:
         for (s, b, r), holders in held.items():
             self.model.add_exactly_one(holders).with_name(f"held[{s},{b},{r}]")
 
+    def _look_alike(self, copies: Sequence[int]) -> None:
+        """Every copy is cut up as the footprint rule wants it, on stages that have the rule."""
+        held: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for i, (piece, b) in enumerate(zip(self._pieces, copies, strict=True)):
+            for place, stage in enumerate(piece.stages):
+                held[stage, b].append((i, place))
+        for (stage, b), parts in held.items():
+            block = self._graph.block(stage)
+            if isinstance(block, Block) and block.footprint:
+                self._span(f"{stage},{b}", parts, block.footprint)
+                self._even(f"{stage},{b}", parts, block.footprint)
+
+    def _span(self, at: str, parts: list[tuple[int, int]], footprint: Footprint) -> None:
+        for peers in footprint.peers:
+            first, *others = (
+                sum(self._cells[i][m] for i, place in parts for m in self._meeting(i, place, group))
+                for group in peers
+            )
+            for g, touching in enumerate(others, start=1):
+                self.model.add(touching == first).with_name(f"span[{at},{g}]")
+
+    def _even(self, at: str, parts: list[tuple[int, int]], footprint: Footprint) -> None:
+        for h, ring in enumerate(footprint.rings):
+            size = [
+                self.model.new_bool_var(f"size[{at},{h},{k}]")
+                for k in range(1, ring.bit_count() + 1)
+            ]
+            for low, high in combinations(range(len(size)), 2):
+                if high - low > footprint.spread:
+                    self.model.add_at_most_one(size[low], size[high]).with_name(f"even[{at},{h}]")
+            for i, place in parts:
+                count = np.bitwise_count(self._options[i][:, place] & ring)
+                for k, allowed in enumerate(size, start=1):
+                    lying = [self._cells[i][m] for m in np.flatnonzero(count == k).tolist()]
+                    if lying:
+                        self.model.add(sum(lying) <= allowed).with_name(f"even[{at},{h},{i},{k}]")
+
+    def _meeting(self, i: int, place: int, group: int) -> list[int]:
+        """Placements of a piece that hold some of a group."""
+        found: list[int] = np.flatnonzero(self._options[i][:, place] & group).tolist()
+        return found
+
     def _together(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """(piece, place of the stage in it) of everything a domain holds on a stage."""
         together: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
@@ -133,8 +183,8 @@ class Cells:
     def _touched(self, name: str, held: list[tuple[int, int]], group: int) -> cp_model.IntVar:
         touched = self.model.new_bool_var(name)
         for i, place in held:
-            inside = np.flatnonzero(self._options[i][:, place] & group)
-            self.model.add(touched >= sum(self._cells[i][m] for m in inside.tolist()))
+            inside = self._meeting(i, place, group)
+            self.model.add(touched >= sum(self._cells[i][m] for m in inside))
         return touched
 
     def _whole(self, name: str, held: list[tuple[int, int]], group: int) -> cp_model.IntVar:

@@ -50,7 +50,7 @@ class Evaluation:
     Attributes:
         price: [line] prices in units of 1 / SCALE of a doubled cost.
         total: L, in the same units, pair links' constant included.
-        cheapest: least pattern value of each capacity.
+        cheapest: least pattern value of each capacity; `FAR` if there is no pattern.
         patterns: per capacity the patterns met on the way to it, cheapest first.
         tilings: per tiled thing (`Coupling.tiled`) the lines of a cheapest tiling.
     """
@@ -82,7 +82,7 @@ class Relaxation:
         """L at integer prices, exactly, and `keep` cheap patterns of each capacity."""
         of_shapes = self.coupling.of_shapes(price)
         found = [pricing.search(of_shapes, FAR, keep=keep) for pricing in self.pricing]
-        cheapest = tuple(patterns[0].value for patterns in found)
+        cheapest = tuple(patterns[0].value if patterns else FAR for patterns in found)
         total = SCALE * self.graph.constant
         total += sum(q * value for q, value in zip(self.count, cheapest, strict=True))
         paths: list[tuple[int, ...]] = []

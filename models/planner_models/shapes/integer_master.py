@@ -26,7 +26,6 @@ Paths and coupling are implied by the deal; they make the linear relaxation tigh
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic
 
@@ -41,7 +40,7 @@ from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import Pattern
 
 MOST_PATTERNS = 20_000
-"""Patterns of one capacity listed at most; a target that needs more is not decided."""
+"""Patterns of one capacity listed at most."""
 
 MOST_ARCS = 50_000
 """Tiling arcs of all stages listed at most."""
@@ -93,6 +92,9 @@ class IntegerMaster:
         prices: prices and their L.
         target: T, a cost (not doubled).
         patterns: per capacity the patterns of small enough excess.
+
+    Attributes:
+        listed: most patterns of one capacity.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class IntegerMaster:
     ) -> None:
         self._relaxation = relaxation
         self._target = target
+        self.listed = max(map(len, patterns))
         self.model = cp_model.CpModel()
         self._pieces: defaultdict[int, list[cp_model.LinearExprT]] = defaultdict(list)
         self._used: defaultdict[Rows, list[cp_model.IntVar]] = defaultdict(list)
@@ -124,14 +127,20 @@ class IntegerMaster:
 
     @classmethod
     def build(
-        cls, relaxation: Relaxation, prices: Evaluation, target: int
+        cls,
+        relaxation: Relaxation,
+        prices: Evaluation,
+        target: int,
+        *,
+        most: int | None = None,
     ) -> "IntegerMaster | None":
-        """The model, unless the target lies too far above L to list what it allows."""
+        """The model, unless the target allows more than `most` patterns of one capacity."""
+        most = MOST_PATTERNS if most is None else min(most, MOST_PATTERNS)
         gap = 2 * SCALE * target - prices.total
         patterns = []
         price = relaxation.coupling.of_shapes(prices.price)
         for pricing, cheapest in zip(relaxation.pricing, prices.cheapest, strict=True):
-            found = pricing.within(price, cheapest + gap + 1, most=MOST_PATTERNS)
+            found = pricing.within(price, cheapest + gap + 1, most=most)
             if found is None:
                 return None
             patterns.append([p.pattern for p in found])
@@ -246,20 +255,3 @@ def quiet_solver(deadline: float | None, seed: int = 0) -> cp_model.CpSolver:
     if deadline is not None:
         solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
     return solver
-
-
-def targets(bound: int, granularity: int, below: int) -> Iterator[int]:
-    """Costs to try, from the bound up with doubling steps, all less than `below`.
-
-    The first step is a four-thousandth: far enough to matter, and few patterns to list.
-
-    Example:
-        >>> list(targets(8, 2, 30))
-        [8, 10, 14, 22, 28]
-    """
-    step, target = max(1, bound // 4000 // granularity) * granularity, bound
-    while target < below - granularity:
-        yield target
-        target, step = target + step, 2 * step
-    if bound < below:
-        yield below - granularity

@@ -101,10 +101,19 @@ class StageGraph:
         return np.repeat(np.arange(len(self.module)), np.diff(self.offset))
 
 
-def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
-    """Blocks, stages and arcs of a job whose domains hold at most `largest` slots."""
+def stage_graph(
+    job: Job, weights: Weights, largest: int, *, spread: int | None = None
+) -> StageGraph:
+    """Blocks, stages and arcs of a job whose domains hold at most `largest` slots.
+
+    Args:
+        job: the job.
+        weights: cost of a link of each kind.
+        largest: slots of the largest domain.
+        spread: see `blocks.Block`.
+    """
     copies = copies_in_block(job)
-    blocks = tuple(_block(m, job.dp, copies, weights, largest) for m in job.modules)
+    blocks = tuple(_block(m, job.dp, copies, weights, largest, spread) for m in job.modules)
     module = tuple(i for i, m in enumerate(job.modules) for _ in range(m.pp))
     offset = np.concatenate([[0], np.cumsum([len(blocks[i]) for i in module])])
     weight = _pair_weights(job, weights)
@@ -131,12 +140,15 @@ def stage_graph(job: Job, weights: Weights, largest: int) -> StageGraph:
 
 
 def _block(
-    shape: ModuleShape, dp: int, copies: int, weights: Weights, largest: int
+    shape: ModuleShape, dp: int, copies: int, weights: Weights, largest: int, spread: int | None
 ) -> Block | SplitBlock:
-    """All subsets of a small block; small contents of one that is large or has too many shapes."""
+    """All subsets of a small block; small contents of one that is large or has too many shapes.
+
+    The latter forget the footprint rule.
+    """
     small = None
     if shape.tp * shape.cp * copies <= MAX_CELLS:
-        small = Block(shape, dp=dp, copies=copies, weights=weights, largest=largest)
+        small = Block(shape, dp=dp, copies=copies, weights=weights, largest=largest, spread=spread)
         if len(small) <= MOST_SHAPES:
             return small
     try:
