@@ -3,10 +3,12 @@
 import random
 from itertools import combinations_with_replacement
 
+import numpy as np
 import pytest
 
 from benchmarks.shapes_bruteforce import random_problem
-from planner_models.job import Weights
+from planner_models.job import Job, ModuleShape, Weights
+from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
 from planner_models.shapes.planes import SCALE, RowPlanes
 
@@ -28,3 +30,33 @@ def test_shares_of_the_planes_are_never_above_what_pieces_pay_together(seed):
                 for held in combinations_with_replacement(rows, count):
                     if sum(int(block.size[row - start]) for row in held) <= capacity:
                         assert share[list(held)].sum() <= SCALE * planes.cost(held)
+
+
+@pytest.mark.parametrize(
+    ("tp", "cp", "dp", "ep", "etp"),
+    [(2, 2, 2, 1, 1), (2, 1, 4, 2, 1), (2, 1, 4, 4, 1), (1, 2, 4, 2, 2), (3, 1, 2, 2, 3), (2, 1, 3, 3, 1)],
+)  # fmt: skip
+def test_a_shape_speaks_for_the_best_of_its_members(tp, cp, dp, ep, etp):
+    """Plane rows at least touched and at most filled, and cells in common at most, by counting."""
+    shape = ModuleShape(tp, cp, 1, ep=ep, etp=etp)
+    copies = copies_in_block(Job((shape,), dp))
+    weights = Weights(5, 3, 2, 0, ep=1, expt_tp=4, expt_dp=1)
+    block = Block(shape, dp=dp, copies=copies, weights=weights, largest=6)
+    for f, plane in enumerate(block.planes):
+        for s, members in enumerate(block.members):
+            touched = [sum(m & row > 0 for row in plane.masks) for m in members.tolist()]
+            filled = [sum(m & row == row for row in plane.masks) for m in members.tolist()]
+            assert (block.rows[f, s], block.full[f, s]) == (min(touched), max(filled))
+    for a, left in enumerate(block.members):
+        for b, right in enumerate(block.members):
+            assert block.overlap[a, b] == np.bitwise_count(left[:, None] & right).max()
+
+
+def test_blocks_hold_whole_expert_groups_of_either_module():
+    def spanned(*modules, dp):
+        return copies_in_block(Job(tuple(modules), dp))
+
+    assert spanned(ModuleShape(2, 1, 1, ep=3, etp=1), dp=3) == 3
+    assert spanned(ModuleShape(2, 2, 1, ep=3, etp=2), dp=3) == 3
+    assert spanned(ModuleShape(4, 1, 1, ep=2, etp=1), dp=3) == 1
+    assert spanned(ModuleShape(1, 1, 1, ep=2), ModuleShape(1, 1, 1, ep=3), dp=6) == 6

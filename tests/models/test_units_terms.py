@@ -8,7 +8,7 @@ import pytest
 
 from planner_models import bridge, units
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.units.cut_groups import cut_bound
+from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.heights import pipeline_of
 from tests.models.units_cases import WHOLE, domain_of_slots, tiny
 from tests.oracle.slots_cost import cost, optimum
@@ -107,3 +107,22 @@ def test_without_a_bound_on_slots_two_modules_that_cut_cost_nothing_for_sure():
     job = Job((ModuleShape(2, 1, 1), ModuleShape(2, 1, 1)), dp=1)
     assert cut(job, Weights(5, 1, 1, 1), [3, 1]) == 0
     assert cut(job, Weights(5, 1, 1, 1), [3, 1], lambda _: -100) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_slots_are_shared_out_at_least_cost(seed):
+    """Against every way to fill the domains; a content as large as a domain need not exist."""
+    rng = random.Random(seed)
+    capacities = [rng.randint(1, 5) for _ in range(rng.randint(1, 4))]
+    slots = rng.randint(1, sum(capacities))
+    cheapest = np.array(
+        [0] + [rng.randint(-9, 9) for _ in range(rng.randint(max(capacities) - 1, 6))]
+    )
+    ways = [
+        held
+        for held in product(*(range(min(c, len(cheapest) - 1) + 1) for c in capacities))
+        if sum(held) == slots
+    ]
+    if ways:
+        least = min(int(cheapest[list(held)].sum()) for held in ways)
+        assert shared_out(cheapest, capacities, slots) == least
