@@ -5,8 +5,10 @@ On regular machines one of them is optimal; elsewhere they are where the search 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from math import prod
+from operator import itemgetter
 
 import numpy as np
 
@@ -176,18 +178,97 @@ def best_axis_order(
 ) -> tuple[int, Ints]:
     """Cost and placement of the best plain axis order on the nodes as given.
 
-    What tuning a launcher's order string (and the order of the two modules) can reach.
+    What tuning order strings can reach. Each module has an order of its own; two modules lie one
+    behind the other, as a whole or for each index of slowest axes they share (dp, cp). Their costs
+    add up but for the bridge, so every order of a module is scored once.
+
+    Example:
+        >>> from planner.spec.problem import Problem
+        >>> problem = Problem.model_validate({"cluster": {"nodes": 2, "gpus_per_node": 2},
+        ...     "job": {"decoder": {"tp": 2, "pp": 2}, "order": "pp-tp-cp-ep-dp"}})
+        >>> kinds = dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expt_tp", "expt_dp", "embd"), 10)
+        >>> cost, placement = best_axis_order(
+        ...     Grid.of(problem), problem.cluster.machines, kinds, [1])
+        >>> cost, placement.tolist()
+        (20, [0, 2, 1, 3])
     """
+    lone = [
+        replace(grid, modules=(m,), tied=grid.tied and m is grid.modules[-1]) for m in grid.modules
+    ]
+    found: list[tuple[int, list[Ints]]] = []
+    for outer in _shared_axes(grid):
+        own = []
+        for one, slots in zip(lone, _laid_apart(grid, machines, outer), strict=True):
+            orders = [_seated(one, order, slots) for order in _orders(one.modules[0], outer)]
+            own.append([(score(one, machines, weights, level_weights, p), p) for p in orders])
+        found += [(sum(c for c, _ in parts), [p for _, p in parts]) for parts in product(*own)]
     best: tuple[int, Ints] | None = None
-    for order in permutations(AXES):
-        slots = _interleaved(grid, order, 0, snake=False)
-        assert slots is not None
-        placement = lay(slots, machines.usable)
-        cost = score(grid, machines, weights, level_weights, placement)
-        if best is None or cost < best[0]:
-            best = (cost, placement)
+    for cost, placements in sorted(found, key=itemgetter(0)):
+        if best is not None and cost >= best[0]:
+            break  # the bridge only adds
+        whole = _joined(grid, placements)
+        whole_cost = cost + _bridge_cost(grid, machines, weights, level_weights, whole)
+        if best is None or whole_cost < best[0]:
+            best = (whole_cost, whole)
     assert best is not None
     return best
+
+
+def _shared_axes(grid: Grid) -> Iterator[tuple[str, ...]]:
+    """Slowest axes, slowest first, along which modules may take turns."""
+    alike = [a for a in ("dp", "cp") if {_size(m, a) for m in grid.modules} != {1}]
+    alike = [a for a in alike if len({_size(m, a) for m in grid.modules}) == 1]
+    for number in range(len(alike) + 1 if len(grid.modules) > 1 else 1):
+        yield from permutations(alike, number)
+
+
+def _laid_apart(grid: Grid, machines: Machines, outer: Sequence[str]) -> Iterator[Ints]:
+    """Devices of each module, in the order of its slots, if modules take turns."""
+    turns = prod(_size(grid.modules[0], axis) for axis in outer)
+    devices = machines.usable[: grid.world].reshape(turns, -1)
+    start = 0
+    for module in grid.modules:
+        end = start + module.mesh.size // turns
+        yield devices[:, start:end].ravel()
+        start = end
+
+
+def _orders(module: ModuleGrid, outer: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Axis orders of a module, slowest first, behind given axes; axes of one index do not vary."""
+    inner = [axis for axis in _MESH if axis not in outer]
+    longer = [axis for axis in inner if _size(module, axis) > 1]
+    for order in permutations(longer):
+        yield (*outer, *(axis for axis in inner if axis not in longer), *order)
+
+
+def _seated(lone: Grid, order: Sequence[str], devices: Ints) -> Ints:
+    """[world] placement of a grid's only module, its slots in an order; 0 for other ranks."""
+    placement = np.zeros(lone.world, np.int64)
+    mesh = lone.modules[0].mesh.transpose([_MESH.index(axis) for axis in order])
+    placement[mesh.ravel()] = devices
+    return placement
+
+
+def _joined(grid: Grid, placements: Sequence[Ints]) -> Ints:
+    """[world] placement of all modules from one for each."""
+    whole = np.empty(grid.world, np.int64)
+    for module, placement in zip(grid.modules, placements, strict=True):
+        whole[module.mesh] = placement[module.mesh]
+    return whole
+
+
+def _bridge_cost(
+    grid: Grid,
+    machines: Machines,
+    weights: dict[str, int],
+    level_weights: Sequence[int],
+    placement: Ints,
+) -> int:
+    cost = 0
+    for level, factor in zip(machines.levels, level_weights, strict=True):
+        ends = level.domain[placement[grid.bridge]]
+        cost += factor * weights["pp"] * int(np.count_nonzero(ends[:, 0] != ends[:, 1]))
+    return cost
 
 
 def score(

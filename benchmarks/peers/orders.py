@@ -12,5 +12,5 @@ def megatron_order(task: Task, _: Limits) -> Ints:
 
 
 def best_axis_order(task: Task, _: Limits) -> Ints:
-    """The cheapest order of the axes, fastest to slowest, on the nodes as given."""
+    """The cheapest order of the axes on the nodes as given, each module in an order of its own."""
     return baseline.best_axis_order(task.grid, task.machines, task.kinds, task.levels)[1]

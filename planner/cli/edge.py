@@ -8,7 +8,6 @@ from contextlib import suppress
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from planner.errors import Complaint, InputError, PlannerError
 from planner.files import real_target, write_whole
@@ -55,13 +54,14 @@ def _run(group: click.Group) -> None:
     if sys.stdout is None:
         remedy = "send it to a file or to /dev/null"
         raise InputError(Complaint("<stdout>", "is closed", expected="an open one", remedy=remedy))
+    out = sys.stdout
     try:
         try:
             group.main(standalone_mode=False)
         finally:
             sys.stdout.flush()
     except SystemExit:
-        if isinstance(sys.stdout, PacifyFlushWrapper):  # click's answer to a reader gone is 1
+        if sys.stdout is not out:  # wrapped by click, whose answer to a reader gone is exit 1
             raise BrokenPipeError from None
         raise
     except BrokenPipeError:
