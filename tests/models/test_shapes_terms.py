@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.shapes_bruteforce import random_problem
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.shapes import stages
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
 from planner_models.shapes.planes import SCALE, RowPlanes
@@ -60,3 +61,42 @@ def test_blocks_hold_whole_expert_groups_of_either_module():
     assert spanned(ModuleShape(2, 2, 1, ep=3, etp=2), dp=3) == 3
     assert spanned(ModuleShape(4, 1, 1, ep=2, etp=1), dp=3) == 1
     assert spanned(ModuleShape(1, 1, 1, ep=2), ModuleShape(1, 1, 1, ep=3), dp=6) == 6
+
+
+def bridge_arc(*modules, dp, largest=6):
+    weights = Weights(5, 3, 2, 1, ep=1)
+    graph = stages.stage_graph(Job(tuple(modules), dp), weights, largest)
+    return graph, next(arc for arc in graph.arcs if arc.modules == (0, 1))
+
+
+BRIDGES = [
+    (ModuleShape(2, 1, 1), ModuleShape(3, 1, 2), 2),
+    (ModuleShape(3, 1, 2), ModuleShape(2, 2, 1), 1),
+    (ModuleShape(1, 2, 1), ModuleShape(2, 3, 1), 1),
+    (ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(3, 1, 1), 2),
+]
+
+
+@pytest.mark.parametrize(("encoder", "decoder", "dp"), BRIDGES)
+def test_bridge_credits_the_most_links_of_any_members_that_fit_one_domain(encoder, decoder, dp):
+    graph, arc = bridge_arc(encoder, decoder, dp=dp)
+    ends = [graph.blocks[0], graph.blocks[1]]
+    for a, left in enumerate(ends[0].members):
+        for b, right in enumerate(ends[1].members):
+            if ends[0].size[a] + ends[1].size[b] <= 6:
+                assert arc.overlap[a, b] == arc.links(left, right).max()
+                assert arc.credit[a, b] == 2 * arc.overlap[a, b]
+
+
+@pytest.mark.parametrize(("encoder", "decoder", "dp"), BRIDGES)
+def test_bridge_of_split_blocks_has_the_busiest_cells_of_the_smaller_side(
+    encoder, decoder, dp, monkeypatch
+):
+    _, listed = bridge_arc(encoder, decoder, dp=dp)
+    monkeypatch.setattr(stages, "MAX_CELLS", 0)
+    graph, arc = bridge_arc(encoder, decoder, dp=dp)
+    assert graph.split
+    busiest = listed.linked.sum(1).max(), listed.linked.sum(0).max()
+    for a, left in enumerate(graph.blocks[0].size):
+        for b, right in enumerate(graph.blocks[1].size):
+            assert arc.overlap[a, b] == min(busiest[0] * left, busiest[1] * right)

@@ -168,8 +168,9 @@ def test_experts_that_stand_apart_add_their_own_least_price(job):
     dense, experts = cheapest_prices(job, DENSE), cheapest_prices(job, EXPERTS)
     _, prices = priced(job, in_all(DENSE))
     assert prices.tolist() == [dense[size] + experts[size] for size in dense]
+    encoder = job.world - max(b for _, b in dense)
     with pytest.raises(ValueError, match="no content"):
-        best_content(job, in_all(DENSE), 0, 13)
+        best_content(job, in_all(DENSE), encoder + 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +186,14 @@ def test_experts_with_common_digits_are_priced_exactly(job):
     assert prices.tolist() == truth.tolist()
 
 
-def test_digits_of_experts_that_differ_between_modules_stand_apart():
-    job = Job((ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(1, 1, 1, ep=3, etp=1)), dp=6)
+@pytest.mark.parametrize(
+    "job",
+    [
+        Job((ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(1, 1, 1, ep=3, etp=1)), dp=6),
+        Job((ModuleShape(2, 1, 1), ModuleShape(6, 1, 1, ep=3, etp=2)), dp=1),  # runs of 3 lanes
+    ],
+)
+def test_digits_of_experts_that_differ_between_modules_stand_apart(job):
     assert [len(lattices) for lattices in module_lattices(job, in_all(DENSE))] == [1, 2]
     truth, prices = priced(job, in_all(DENSE))
     assert (prices <= truth).all()
@@ -215,6 +222,20 @@ def test_sheets_share_the_bridge_out_as_it_is_dearest():
     weights = Weights(tp=2, cp=0, dp=1, pp=10)
     assert sheets.best_contents(job, weights, np.array([2]), np.array([2])).tolist() == [-44]
     assert best_content(job, weights, 2, 2) == -44
+
+
+@pytest.mark.parametrize(
+    ("lanes", "tp", "cp", "price"),
+    [
+        (3, 15, 9, 2 * 2 * 15),  # lanes of 0, 2 and 2 slices instead of 1, 1 and 2
+        (4, 17, 10, 2 * 2 * 17),  # of 0, 0, 2 and 2 instead of 1, 1, 1 and 1
+    ],
+)
+def test_sheets_that_differ_are_tried_while_they_can_gain(lanes, tp, cp, price):
+    job = Job((ModuleShape(lanes, 2, 1),), dp=1)
+    weights = Weights(tp=tp, cp=cp, dp=0, pp=0)
+    for room in (sheets.best_contents, best_contents):
+        assert room(job, weights, np.array([0]), np.array([4])).tolist() == [price]
 
 
 @pytest.mark.parametrize("longest", [6, 24])

@@ -1,6 +1,7 @@
 """Units: every term of the costs, credits and limits, by its right value."""
 
 import random
+from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 
 from planner_models import bridge, units
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.units import gap
+from planner_models.units.column_generation import generate
 from planner_models.units.cut_groups import cut_bound, shared_out
-from planner_models.units.heights import pipeline_of
+from planner_models.units.heights import pattern_pairs, pipeline_of
+from planner_models.units.programme import domains_of
 from tests.models.units_cases import WHOLE, domain_of_slots, tiny
 from tests.oracle.slots_cost import cost, optimum
 
@@ -126,3 +130,34 @@ def test_slots_are_shared_out_at_least_cost(seed):
     if ways:
         least = min(int(cheapest[list(held)].sum()) for held in ways)
         assert shared_out(cheapest, capacities, slots) == least
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_patterns_of_an_optimal_plan_are_among_those_listed_up_to_its_cost(seed):
+    job, weights, capacities = tiny(random.Random(seed))
+    found = units.bound(job, weights, capacities)
+    pipeline = pipeline_of(job, weights)
+    domains = domains_of(pipeline, np.array(capacities))
+    listed = gap.survivors(
+        pipeline, domains, generate(pipeline, domains), found.reached // pipeline.factor
+    )
+    assert listed.complete
+
+    def crowded(pattern):
+        here = Counter(p for first, hs in pattern for p in range(first, first + len(hs)))
+        return max(here.values(), default=0) > job.dp
+
+    of_class = dict(zip(domains.capacity.tolist(), listed.patterns, strict=True))
+    for capacity, pattern in zip(capacities, found.patterns, strict=True):
+        if crowded(pattern):
+            continue  # pieces of one copy count as one, which is never dearer
+        uses = {pattern_pairs(pipeline, p).tobytes() for p in of_class[capacity]}
+        assert pattern_pairs(pipeline, pattern).tobytes() in uses
+
+
+def test_lists_given_up_are_not_complete(monkeypatch):
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 2, 1, 1))
+    domains = domains_of(pipeline, np.array([5, 4, 4]))
+    columns = generate(pipeline, domains)
+    monkeypatch.setattr(gap, "LIMIT", 1)
+    assert not gap.survivors(pipeline, domains, columns, columns.rounded + 3).complete
