@@ -26,6 +26,12 @@ def listening(stop: threading.Event) -> Iterator[None]:
         _listened.reset(token)
 
 
+def asked() -> bool:
+    """Whether the event of `listening` is set."""
+    stop = _listened.get()
+    return stop is not None and stop.is_set()
+
+
 def solve(
     solver: cp_model.CpSolver,
     model: cp_model.CpModel,

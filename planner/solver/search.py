@@ -9,6 +9,7 @@ from planner.solver.exact import solve_exactly, solve_tiny_exactly
 from planner.solver.launching import solve_by_runs
 from planner.solver.leaves import solve_by_units
 from planner.solver.neighbourhoods import improve_by_neighbourhoods
+from planner.solver.nesting import solve_nested
 from planner.solver.outcome import Options, Outcome
 from planner.solver.regular import offer_regular
 from planner.solver.ruling import mend_rules
@@ -35,6 +36,7 @@ STEPS: tuple[Callable[[Search], None], ...] = (
     _tile,
     solve_by_shapes,
     solve_by_units,
+    solve_nested,
     _mend,
     anneal,
     improve_by_neighbourhoods,
