@@ -9,6 +9,7 @@ import pytest
 from benchmarks.shapes_bruteforce import random_problem
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.shapes import stages
+from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
 from planner_models.shapes.planes import SCALE, RowPlanes
@@ -100,3 +101,38 @@ def test_bridge_of_split_blocks_has_the_busiest_cells_of_the_smaller_side(
     for a, left in enumerate(graph.blocks[0].size):
         for b, right in enumerate(graph.blocks[1].size):
             assert arc.overlap[a, b] == min(busiest[0] * left, busiest[1] * right)
+
+
+def shape_of(split, held):
+    """The shape of a set of cells, from its counts on atoms, descending among twins."""
+    content = np.bincount(split._atom[held], minlength=len(split._sizes))
+    for twin in set(split._twin):
+        alike = [a for a, t in enumerate(split._twin) if t == twin]
+        content[alike] = sorted(content[alike], reverse=True)
+    index = next(i for i, c in enumerate(split._contents) if (c == content).all())
+    return int(np.searchsorted(split._starts, index, side="right")) - 1
+
+
+@pytest.mark.parametrize(
+    ("tp", "cp", "dp", "ep", "etp", "loose"),
+    [(1, 2, 3, 3, 2, 0), (2, 1, 3, 3, 1, 2), (4, 1, 4, 8, 1, 0), (2, 2, 2, 4, 1, 1), (2, 2, 4, 1, 1, 1)],
+)  # fmt: skip
+def test_planes_of_split_blocks_are_those_of_the_best_members_but_for_a_few(
+    tp, cp, dp, ep, etp, loose
+):
+    shape = ModuleShape(tp, cp, 1, ep=ep, etp=etp)
+    copies = copies_in_block(Job((shape,), dp))
+    weights = Weights(7, 3, 2, 0, ep=3, expt_tp=2, expt_dp=1)
+    split = SplitBlock(shape, dp=dp, copies=copies, weights=weights, largest=6)
+    rows, full = np.full_like(split.rows, 99), np.zeros_like(split.full)
+    for mask in range(1, 1 << split.cells):
+        held = [r for r in range(split.cells) if mask >> r & 1]
+        if len(held) <= 6:
+            s = shape_of(split, held)
+            for f, plane in enumerate(split.planes):
+                rows[f, s] = min(rows[f, s], sum(mask & row > 0 for row in plane.masks))
+                full[f, s] = max(full[f, s], sum(mask & row == row for row in plane.masks))
+    assert (split.rows <= rows).all()
+    assert (split.full >= full).all()
+    assert (split.rows < rows).sum() <= loose
+    assert (split.full > full).sum() <= loose

@@ -6,10 +6,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from ortools.sat.python import cp_model
 
 from planner_models import bridge, units
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.units import gap
+from planner_models.units import gap, integer_master
 from planner_models.units.column_generation import generate
 from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.heights import pattern_pairs, pipeline_of
@@ -161,3 +162,31 @@ def test_lists_given_up_are_not_complete(monkeypatch):
     columns = generate(pipeline, domains)
     monkeypatch.setattr(gap, "LIMIT", 1)
     assert not gap.survivors(pipeline, domains, columns, columns.rounded + 3).complete
+
+
+class TestWhatAnUnfinishedMasterProves:
+    """Two domains of two hold a copy of two slices and two stages for 2, its pipeline cut."""
+
+    @staticmethod
+    def master():
+        pipeline = pipeline_of(Job((ModuleShape(1, 2, 2),), dp=1), Weights(0, 1, 1, 1))
+        patterns = [((0, (2,)),), ((1, (2,)),), ((0, (1, 1)),)]
+        domains = domains_of(pipeline, np.array([2, 2]))
+        return integer_master.IntegerMaster(pipeline, domains, [patterns], low=1, high=9)
+
+    def test_nothing_without_an_answer(self, monkeypatch):
+        monkeypatch.setattr(integer_master, "solved", lambda *_: (cp_model.UNKNOWN, None))
+        assert self.master().solve() == integer_master.Choice(1, None, ())
+
+    def test_nothing_by_a_plan_that_may_not_be_the_cheapest(self, monkeypatch):
+        master = self.master()
+        _, values = integer_master.solved(master.model, 0, None)
+        monkeypatch.setattr(integer_master, "solved", lambda *_: (cp_model.FEASIBLE, values))
+        assert (master.solve().proven, master.solve().cost) == (1, 2)
+
+    def test_nothing_by_branch_and_cut_unless_it_meets_the_bound(self, monkeypatch):
+        master = self.master()
+        best = 2 - master.pipeline.constant
+        monkeypatch.setattr(integer_master, "_proven", lambda *_: (cp_model.UNKNOWN, None))
+        assert integer_master.solved(master.model, best - 1, None)[0] == cp_model.FEASIBLE
+        assert integer_master.solved(master.model, best, None)[0] == cp_model.OPTIMAL
