@@ -16,7 +16,7 @@ _BOUND_SHARE, _PLAN_SHARE = 0.45, 0.35  # of the time left, for a level's bound 
 
 def solve_by_units(search: Search) -> None:
     """Bound every level by placing whole tensor groups, coarsest first, and assemble plans."""
-    if not _applies(search.job):
+    if not units.applies(search.job):
         return
     levels = list(enumerate(search.machines.levels))
     found: dict[int, units.UnitsBound] = {}
@@ -44,12 +44,6 @@ def solve_by_units(search: Search) -> None:
 
 def _slots_bound(job: Job, capacities: list[int], weights: Weights) -> int:
     return master.bound(job, weights, capacities)
-
-
-def _applies(job: Job) -> bool:
-    """Units know neither experts nor chains of stages closed to a cycle."""
-    closed = any(m.vpp > 1 for m in job.modules) or (job.tied and job.modules[-1].pp > 1)
-    return not closed and all(m.ep == 1 for m in job.modules)
 
 
 def _assemble(search: Search, level: int, found: units.UnitsBound) -> None:

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from itertools import product
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from planner_models.units.column_generation import generate
 from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.cut_groups import cut_bound
+from planner_models.units.flattening import Flattened
 from planner_models.units.gap import PatternLists, survivors
 from planner_models.units.heights import (
     mirrored,
@@ -26,44 +26,15 @@ from planner_models.units.integer_master import IntegerMaster
 from planner_models.units.orders import filled, first_patterns
 from planner_models.units.pricing import NEVER, add_up
 from planner_models.units.programme import SCALE, domains_of
-from tests.models.units_cases import random_prices, tiny
+from tests.models.units_cases import (
+    every_pattern,
+    every_segment,
+    fits,
+    random_prices,
+    reduced,
+    tiny,
+)
 from tests.oracle.slots_cost import content_cost, slot
-
-
-def every_segment(pipeline, capacity):
-    return sorted(
-        (first, heights)
-        for first in range(pipeline.stages)
-        for behind in range(first + 1, pipeline.stages + 1)
-        for heights in product(
-            *(range(1, int(pipeline.slices[p]) + 1) for p in range(first, behind))
-        )
-        if pattern_size(pipeline, ((first, heights),)) <= capacity
-    )
-
-
-def every_pattern(pipeline, segments, size):
-    sizes = [pattern_size(pipeline, (segment,)) for segment in segments]
-
-    def chosen(at, left):
-        if left == 0:
-            yield ()
-        for index in range(at, len(segments)):
-            if sizes[index] <= left:
-                for rest in chosen(index, left - sizes[index]):
-                    yield (segments[index], *rest)
-
-    return chosen(0, size)
-
-
-def fits(pipeline, pattern):
-    here = Counter(p for first, hs in pattern for p in range(first, first + len(hs)))
-    return max(here.values(), default=0) <= pipeline.copies
-
-
-def reduced(pipeline, prices, scale, pattern):
-    earned = int((prices * pattern_pairs(pipeline, pattern)).sum())
-    return scale * pattern_cost(pipeline, pattern) - earned
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -121,14 +92,14 @@ def test_pattern_cost_is_the_share_of_a_domain_that_holds_such_slices(heights):
     # which is credited for the links inside instead.
     ends = sum((p > 0) + (p < 3) for p, h in enumerate(heights) for _ in range(h))
     share = content_cost(job, weights, slots)
-    assert 2 * pipeline.factor * pattern_cost(pipeline, tuple(runs)) == share - weights.pp * ends
+    assert pipeline.factor * pattern_cost(pipeline, tuple(runs)) == share - weights.pp * ends
 
 
 def test_whole_planes_are_not_paid():
     pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 0, 5, 0))
-    assert pattern_cost(pipeline, ((0, (2, 2)), (1, (2,)))) * pipeline.factor == 5
+    assert pattern_cost(pipeline, ((0, (2, 2)), (1, (2,)))) * pipeline.factor == 10
     assert pattern_cost(pipeline, ((1, (2,)), (1, (2,)))) == 0
-    assert pattern_cost(pipeline, ((1, (2,)), (1, (1,)), (1, (1,)))) * pipeline.factor == 5
+    assert pattern_cost(pipeline, ((1, (2,)), (1, (1,)), (1, (1,)))) * pipeline.factor == 10
 
 
 def test_reading_backwards_keeps_the_cost_of_a_symmetric_pipeline():
@@ -145,11 +116,14 @@ def test_copies_match_pieces_of_neighbouring_stages_in_every_way():
     assert (len(enter.uses), len(inner.uses), len(leave.uses)) == (2, 9, 2)
     prices = np.zeros_like(pipeline.credit)
     prices[1, 2, 2], prices[1, 1, 1], prices[2, 2, 0] = 9, 2, 1
-    assert cheapest_copy([enter, inner, leave], prices) == 0
+    assert cheapest_copy([enter, inner, leave], prices).price == 0
     prices[1] += 5
     # two pieces of one slice all through (2 * 7), two pieces (0,2) (2,0) with one end (5 + 5 + 1),
     # one pair (2,2) (14 + 1), or pieces 2 -> 1 + nothing -> 1 that end as ones (5 + 5)
-    assert cheapest_copy([enter, inner, leave], prices) == 10
+    copy = cheapest_copy([enter, inner, leave], prices)
+    assert copy.price == 10
+    uses = [here.uses[arc] for here, arc in zip((enter, inner, leave), copy.arcs, strict=True)]
+    assert sum(int(u @ p.ravel()) for u, p in zip(uses, prices, strict=True)) == 10
 
 
 def test_convolution_of_one_entry_of_each():
@@ -280,8 +254,9 @@ def test_domains_hold_at_least_what_the_idle_places_leave():
 def test_survivors_are_all_patterns_within_the_gap(above):
     pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 2, 1, 1))
     domains = domains_of(pipeline, np.array([5, 4, 4]))
-    columns = generate(pipeline, domains)
-    found = survivors(pipeline, domains, columns, columns.rounded + above)
+    flat = Flattened(pipeline, 5)
+    columns = generate(flat, domains)
+    found = survivors(flat, domains, columns, columns.rounded + above)
     assert found.complete
     segments = every_segment(pipeline, 5)
     for patterns, least, most in zip(

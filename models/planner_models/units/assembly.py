@@ -12,18 +12,23 @@ Subject to
 
 Slices are then dealt out copy by copy and stage by stage: a domain keeps the slices it has, as many
 as its next height allows, so neighbouring stages share min(h, h') slices in every domain, which is
-what the patterns were credited. Where encoder and decoder have different numbers of slices, a
-domain gets those that meet most of its own; the credit there is an upper estimate, not always met.
+what the patterns were credited. Among those it takes slices that it has in other copies too. Where
+encoder and decoder have different numbers of slices, a domain gets those that meet most of its own;
+the credit there is an upper estimate, not always met. Nor is it always possible that a domain has
+the same slices in all blocks of a stage, where expert groups are cut.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from ortools.sat.python import cp_model
 
 from planner_models.units.heights import Ints, Pattern, Pipeline, Segment
 from planner_models.units.integer_master import lay_out, solved
+
+Bools = npt.NDArray[np.bool_]
 
 
 def assembled(
@@ -48,13 +53,14 @@ def assembled(
     if laid is None:
         return None
     domain_of = np.full((pipeline.stages, pipeline.copies, pipeline.most), -1)
+    known = np.zeros((pipeline.stages, len(patterns), pipeline.most), bool)
     for d, segments in enumerate(laid):
         held = [Counter[int]() for _ in range(pipeline.stages)]
         for first, heights in segments:
             owner = owners[first, heights].pop()
             for p, h in enumerate(heights, first):
                 held[p][owner] += h
-        _deal(pipeline, held, domain_of[:, d])
+        _deal(pipeline, held, domain_of[:, d], known)
     return domain_of
 
 
@@ -73,8 +79,16 @@ def laid_out(
     return [[s for s in count for _ in range(values[laid[s][d].index])] for d in copies]
 
 
-def _deal(pipeline: Pipeline, held: list[Counter[int]], domain_of: Ints) -> None:
-    """Give the slices of one copy to the domains that hold so many of them, [P, H] in place."""
+def _deal(pipeline: Pipeline, held: list[Counter[int]], domain_of: Ints, known: Bools) -> None:
+    """Give the slices of one copy to the domains that hold so many of them, [P, H] in place.
+
+    Args:
+        pipeline: the units.
+        held: slices of each stage by domain.
+        domain_of: filled in, [P, H].
+        known: which slices domains hold in other copies: they pay those rings anyway; updated,
+            [P, domains, H].
+    """
     for p, wanted in enumerate(held):
         slices = int(pipeline.slices[p])
         before = domain_of[p - 1, : int(pipeline.slices[p - 1])] if p else np.empty(0, np.int64)
@@ -82,10 +96,13 @@ def _deal(pipeline: Pipeline, held: list[Counter[int]], domain_of: Ints) -> None
         left = Counter(wanted)
         while left:
             free = domain_of[p, :slices] < 0
-            shared = [((meets & (before == n)[:, None]).sum(0) * free, n) for n in left]
-            gain, n = max(shared, key=lambda option: int(option[0].max()))
+            shared = [
+                (2 * (meets & (before == n)[:, None]).sum(0) + known[p, n, :slices], n)
+                for n in left
+            ]
+            gain, n = max(shared, key=lambda option: int(np.where(free, option[0], -1).max()))
             j = int(np.where(free, gain, -1).argmax())
-            domain_of[p, j] = n
+            domain_of[p, j], known[p, n, j] = n, True
             left -= Counter([n])
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from planner_models.job import Job, Weights
 from planner_models.units.assembly import assembled
 from planner_models.units.cut_groups import Master, cut_bound
-from planner_models.units.heights import Ints, Pattern, pipeline_of
+from planner_models.units.heights import Ints, Pattern, copies_in_block, pipeline_of
 from planner_models.units.integer_master import Choice
+from planner_models.units.lanes import cut_at_prices
 from planner_models.units.programme import Domains, domains_of
 from planner_models.units.whole_groups import whole_bound
 
@@ -57,7 +58,7 @@ def bound(
     """Bound the cost of one level, and find patterns that meet the bound.
 
     Args:
-        job: without experts, virtual stages and tied embeddings.
+        job: without virtual stages and tied embeddings; experts made of whole data copies.
         weights: of its links.
         capacities: usable GPUs of each domain.
         incumbent: cost of a known plan at this level; nothing above it is proven, and no patterns
@@ -80,17 +81,20 @@ def bound(
     held = np.asarray(capacities) // pipeline.grain
     domains = domains_of(pipeline, held)
     cut = cut_bound(job, weights, pipeline, capacities, master)
-    target = None if incumbent is None else -(-incumbent // pipeline.factor)
+    target = None if incumbent is None else -(-2 * incumbent // pipeline.factor)
     found = None if domains is None else whole_bound(pipeline, domains, target, deadline)
     if domains is None or found is None:
         assert cut is not None, "without tensor groups to cut, the slots fit"
         return UnitsBound(cut, None, cut, None, (), "cut")
-    whole, reached = max(0, pipeline.factor * found.proven), found.choice.cost
+    if cut is not None and len(job.modules) == 1 and job.modules[0].ep > 1:
+        lanes = job.modules[0].tp
+        cut = max(cut, cut_at_prices(pipeline, found.prices, capacities, lanes, weights.tp))
+    whole, reached = max(0, pipeline.links(found.proven)), found.choice.cost
     return UnitsBound(
         whole if cut is None else min(whole, cut),
         whole,
         cut,
-        None if reached is None else pipeline.factor * reached,
+        None if reached is None else pipeline.links(reached),
         _by_domain(domains, found.choice, held),
         found.proof,
     )
@@ -109,7 +113,20 @@ def assemble(
     """
     if not found.patterns:
         return None
-    return assembled(pipeline_of(job, weights), found.patterns, deadline)
+    placed = assembled(pipeline_of(job, weights), found.patterns, deadline)
+    return None if placed is None else _by_copy(job, placed)
+
+
+def _by_copy(job: Job, domain_of: Ints) -> Ints:
+    """Blocks taken apart into their data copies, [P, D, C]."""
+    k, first = copies_in_block(job), 0
+    assert k is not None
+    apart = np.full((len(domain_of), job.dp, max(m.cp for m in job.modules)), -1)
+    for m in job.modules:
+        held = domain_of[first : first + m.pp, :, : k * m.cp]
+        apart[first : first + m.pp, :, : m.cp] = held.reshape(m.pp, job.dp, m.cp)
+        first += m.pp
+    return apart
 
 
 def _by_domain(domains: Domains, choice: Choice, held: Ints) -> tuple[Pattern, ...]:

@@ -30,9 +30,9 @@ from time import monotonic
 
 import numpy as np
 
-from planner_models.units.contents import Contents
 from planner_models.units.copies import cheapest_copy, copy_arcs
-from planner_models.units.heights import Ints, Pattern, Pipeline
+from planner_models.units.flattening import Cheapest, Flattened
+from planner_models.units.heights import Ints, Pattern
 from planner_models.units.orders import first_patterns
 from planner_models.units.pricing import NEVER
 from planner_models.units.programme import SCALE, Domains, Programme, Rows
@@ -73,8 +73,9 @@ class Columns:
 class Generation:
     """The programme, the columns it has, and the best prices so far."""
 
-    def __init__(self, pipeline: Pipeline, domains: Domains) -> None:
-        self.pipeline, self.domains = pipeline, domains
+    def __init__(self, flat: Flattened, domains: Domains) -> None:
+        self.flat, self.pipeline, self.domains = flat, flat.base, domains
+        pipeline = flat.base
         self.rows, self.arcs = Rows(pipeline), copy_arcs(pipeline)
         self.programme = Programme(pipeline, domains, self.rows, self.arcs)
         self.patterns: list[dict[Pattern, None]] = [{} for _ in domains.count]
@@ -92,33 +93,49 @@ class Generation:
         Those inside fewer stages come along: they cost nothing to find and save rounds.
         """
         spread = self.rows.spread(prices)
-        contents = Contents(self.pipeline, spread, SCALE, int(self.domains.capacity[-1]))
+        cheapest = Cheapest(self.flat, spread, SCALE)
         total = SCALE * self.pipeline.constant
-        total += self.pipeline.copies * cheapest_copy(self.arcs, spread)
+        copy = cheapest_copy(self.arcs, spread)
+        total += self.pipeline.copies * copy.price
+        for here, arc in zip(self.arcs, copy.arcs, strict=True):
+            self.programme.add_arc(here, arc)
         for k, count in enumerate(self.domains.count):
             least, most = int(self.domains.least[k]), int(self.domains.capacity[k])
-            size = least + int(contents.value[least : most + 1].argmin())
-            total += int(count) * int(contents.value[size])
-            if contents.value[size] == NEVER:
+            size = least + int(cheapest.value[least : most + 1].argmin())
+            total += int(count) * int(cheapest.value[size])
+            if cheapest.value[size] == NEVER:
                 continue
-            self._add(k, contents.shorter(size))
+            self._add(k, cheapest.shorter(size))
         self.rounds += 1
         return total
 
     def _add(self, k: int, patterns: Iterable[Pattern]) -> None:
         """Patterns of class k join the programme, each once."""
-        for pattern in patterns:
-            if pattern not in self.patterns[k]:
-                self.patterns[k][pattern] = None
-                self.programme.add(k, pattern)
+        for found in patterns:
+            for pattern in self._shifted(found):
+                if pattern not in self.patterns[k]:
+                    self.patterns[k][pattern] = None
+                    self.programme.add(k, pattern, self.flat.cost(pattern))
+
+    def _shifted(self, pattern: Pattern) -> Iterable[Pattern]:
+        """A pattern, and where heights have many arcs, the same on other stages."""
+        if not pattern or self.programme.listed:
+            return [pattern]
+        first = min(p for p, _ in pattern)
+        behind = max(p + len(heights) for p, heights in pattern)
+        least = int(self.pipeline.slices.min())
+        if max(max(heights) for _, heights in pattern) > least:
+            return [pattern]
+        steps = range(-first, self.pipeline.stages - behind + 1)
+        return [tuple((p + step, heights) for p, heights in pattern) for step in steps]
 
     def improve(self, prices: Ints) -> bool:
         """Evaluate L at some prices; whether that brought a column."""
-        before = sum(map(len, self.patterns))
+        before = self.programme.columns
         bound = self._priced(prices)
         if bound > self.bound:
             self.bound, self.prices = bound, prices
-        return sum(map(len, self.patterns)) > before
+        return self.programme.columns > before
 
     def finished(self, *, converged: bool) -> Columns:
         """The best bound and all columns."""
@@ -145,7 +162,7 @@ class Generation:
 
 
 def generate(
-    pipeline: Pipeline,
+    flat: Flattened,
     domains: Domains,
     *,
     target: int | None = None,
@@ -154,9 +171,9 @@ def generate(
     """The bound and its columns.
 
     Args:
-        pipeline: units and what cutting them costs.
+        flat: units and what cutting them costs, in the terms that patterns are priced in.
         domains: where they go.
         target: a cost, in the pipeline's terms, above which nothing needs to be proven.
         deadline: `time.monotonic()` at which to stop.
     """
-    return Generation(pipeline, domains).run(target, deadline)
+    return Generation(flat, domains).run(target, deadline)

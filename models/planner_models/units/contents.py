@@ -17,6 +17,7 @@ class Contents:
         prices: price earned by each pair, in 1 / scale, [P + 1, H + 1, H + 1].
         scale: how many price units make one unit of cost.
         capacity: the greatest size asked for.
+        touched: a stage that a window has to pay for.
 
     Attributes:
         value: reduced cost of the cheapest pattern of each size, [capacity + 1].
@@ -32,17 +33,26 @@ class Contents:
             contents.pattern(8)     # ((0, (2, 2)), (0, (2, 2)))
     """
 
-    def __init__(self, pipeline: Pipeline, prices: Ints, scale: int, capacity: int) -> None:
-        self.pipeline = pipeline
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        prices: Ints,
+        scale: int,
+        capacity: int,
+        touched: int | None = None,
+    ) -> None:
+        self.pipeline, self.touched = pipeline, touched
         self.windows = Windows(Segments(pipeline, prices, scale, capacity))
-        sums = np.concatenate([[0], np.cumsum(scale * pipeline.plane)])
+        sums = np.concatenate([[0], np.cumsum(scale * pipeline.whole)])
         self.paid = sums - sums[:, None]
         whole = pipeline.copies * pipeline.slices * pipeline.size
-        refunds = pipeline.plane.any() and whole.min() <= capacity
+        refunds = pipeline.whole.any() and whole.min() <= capacity
         self.planes = Planes(self.windows, self.paid) if refunds else None
         self._pass(capacity)
         self.value = self.closed[-1]
         self.gap = np.vstack([self.closed[:1], self.closed])
+        if touched is not None:
+            self.gap[touched + 1] = NEVER
 
     def _pass(self, capacity: int) -> None:
         """Fill `closed` in front of every place and `full` at every stage."""
@@ -53,7 +63,9 @@ class Contents:
         for j in range(P + 1):
             if j:
                 reached = add_up(self.closed[:j], bag[:j, j]) + self.paid[:j, j, None]
-                self.closed[j] = np.minimum(self.closed[j - 1], capped(reached.min(0)))
+                self.closed[j] = capped(reached.min(0))
+                if j - 1 != self.touched:
+                    self.closed[j] = np.minimum(self.closed[j], self.closed[j - 1])
             if self.planes is None:
                 continue
             if j:
@@ -76,7 +88,7 @@ class Contents:
         j = self.pipeline.stages if behind is None else behind
         while size:
             value = self.closed[j, size]
-            if self.closed[j - 1, size] == value:
+            if j - 1 != self.touched and self.closed[j - 1, size] == value:
                 j -= 1
                 continue
             i, taken = self._window(j, size)

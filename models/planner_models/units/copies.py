@@ -93,16 +93,34 @@ def _partitions(total: int, largest: int | None = None) -> dict[tuple[int, ...],
     return {part: index for index, part in enumerate(parts)}
 
 
-def cheapest_copy(arcs: list[Arcs], prices: Ints) -> int:
-    """Least price of the pairs that one copy uses.
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """The cheapest way to piece one copy together.
+
+    Attributes:
+        price: of the pairs it uses.
+        arcs: index of its arc at each place.
+    """
+
+    price: int
+    arcs: list[int]
+
+
+def cheapest_copy(arcs: list[Arcs], prices: Ints) -> Copy:
+    """The copy whose pairs have the least price.
 
     Args:
         arcs: arcs of each place.
         prices: price of each pair, [P + 1, H + 1, H + 1].
     """
-    best = np.zeros(1, np.int64)
+    best, entered = np.zeros(1, np.int64), []
     for here, price in zip(arcs, prices, strict=True):
         reached = best[here.tail] + here.uses @ price.ravel()
-        best = np.full(here.heads, np.iinfo(np.int64).max)
-        np.minimum.at(best, here.head, reached)
-    return int(best[0])
+        order = np.lexsort((reached, here.head))
+        entered.append(order[np.searchsorted(here.head[order], np.arange(here.heads))])
+        best = reached[entered[-1]]
+    path, part = [], 0
+    for here, into in zip(reversed(arcs), reversed(entered), strict=True):
+        path.append(int(into[part]))
+        part = here.tail[path[-1]]
+    return Copy(int(best[0]), path[::-1])

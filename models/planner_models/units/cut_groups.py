@@ -18,7 +18,8 @@ Minimise
     sum of f(s[n])
 
 The smallest m that the inequality allows is taken; f1 is the pricing of `contents` at price 0. Two
-modules have no such inequality yet: there a bound by staircases stands in for it.
+modules have no such inequality yet, and it knows no experts (`lanes` does): there a bound by
+staircases stands in for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ def cut_bound(
     """Lower bound on the cost of placements that cut a tensor group; None if there are none.
 
     Args:
-        job: without experts, virtual stages and tied embeddings.
+        job: without virtual stages and tied embeddings.
         weights: of its links.
         pipeline: its units.
         capacities: GPUs of each domain.
@@ -52,7 +53,8 @@ def cut_bound(
         return None
     reduced = most * (weights.cp + weights.dp + weights.pp)  # doubled
     known = [0]
-    if reduced <= 2 * weights.tp and len(job.modules) == 1:
+    experts = any(m.ep > 1 for m in job.modules)
+    if reduced <= 2 * weights.tp and len(job.modules) == 1 and not experts:
         links = _lane_by_lane(pipeline, most, capacities, job.world)
         known.append(links + 2 * weights.tp - reduced)
     elif master is not None:
@@ -70,7 +72,7 @@ def _lane_by_lane(pipeline: Pipeline, T: int, capacities: Sequence[int], slots: 
     a, r = sizes // T, sizes % T
     # The pipeline's costs are those of T lanes together, so these count in factor / T.
     content = shared_out((T - r) * f1[a] + r * f1[a + 1], capacities, slots)
-    return -(-pipeline.factor * (content + T * pipeline.constant) // T)
+    return -(-pipeline.factor * (content + T * pipeline.constant) // (2 * T))
 
 
 def shared_out(cheapest: Ints, capacities: Sequence[int] | Ints, slots: int) -> int:

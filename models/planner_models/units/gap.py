@@ -10,13 +10,15 @@ none beside it, so a pattern is met once (or as often as its whole planes may co
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from planner_models.units.column_generation import Columns
 from planner_models.units.contents import Contents
 from planner_models.units.detours import Detours
-from planner_models.units.heights import Pattern, Pipeline, Segment
+from planner_models.units.flattening import Cheapest, Flattened
+from planner_models.units.heights import Pattern, Pipeline, Segment, with_mirrors
 from planner_models.units.listing import Listing, TooMany, affordable, covers, price_of, segments_of
 from planner_models.units.programme import SCALE, Domains
 
@@ -37,20 +39,23 @@ class Survivors:
     complete: bool
 
 
-def survivors(pipeline: Pipeline, domains: Domains, columns: Columns, high: int) -> Survivors:
+def survivors(flat: Flattened, domains: Domains, columns: Columns, high: int) -> Survivors:
     """The patterns of each class that a plan of cost at most `high` may use, as far as listed."""
     slack = SCALE * high - columns.bound
-    contents = Contents(pipeline, columns.prices, SCALE, int(domains.capacity[-1]))
-    lists = PatternLists(contents)
+    cheapest = Cheapest(flat, columns.prices, SCALE)
+    fits = partial(_fits, flat.base)
+    lists = [PatternLists(contents) for contents in cheapest.contents]
     found: list[dict[Pattern, None]] = [{} for _ in domains.count]
     for k, patterns in enumerate(found):
         least, most = int(domains.least[k]), int(domains.capacity[k])
-        budget = int(contents.value[least : most + 1].min()) + slack
-        lists.listing.left = LIMIT // len(found)
+        budget = int(cheapest.value[least : most + 1].min()) + slack
         try:
-            for size in range(least, most + 1):
-                listed = lists.patterns(size, budget)
-                patterns.update((p, None) for p in listed if _fits(pipeline, p))
+            for listing in lists:
+                listing.listing.left = LIMIT // (len(found) * len(lists))
+                for size in range(least, most + 1):
+                    listed = listing.patterns(size, budget)
+                    for p in with_mirrors(flat.base, filter(fits, listed)):
+                        patterns[p] = None
         except TooMany:
             return Survivors([list(p) for p in found], complete=False)
     return Survivors([list(p) for p in found], complete=True)
@@ -75,7 +80,7 @@ class PatternLists:
     def patterns(self, size: int, budget: int) -> Iterator[Pattern]:
         """The patterns, a few of them more than once."""
         stages = self.contents.pipeline.stages
-        if self.contents.pipeline.plane.any():
+        if self.contents.pipeline.whole.any():
             for segments in self._before(stages + 1, size, budget):
                 yield tuple(sorted(segments))
         else:

@@ -131,12 +131,16 @@ class IntegerMaster:
         return taken
 
     def _arcs(self, arcs: list[Arcs]) -> None:
-        """Variables, flow and uses of the arcs."""
+        """Variables, flow and uses of the arcs whose pairs some pattern has."""
         D = self.pipeline.copies
+        known = np.zeros(self.pipeline.credit.shape, bool)
+        known[tuple(np.array(list(self.coupled)).T)] = True
         leaving: list[Terms] = [[]]
         for p, here in enumerate(arcs):
             entering: list[Terms] = [[] for _ in range(here.heads)]
-            for index, uses in enumerate(here.uses):
+            usable = ~here.uses[:, ~known[p].ravel()].any(1)
+            for index in np.flatnonzero(usable).tolist():
+                uses = here.uses[index]
                 y = self.model.new_int_var(0, D, f"arc[{p},{index}]")
                 leaving[here.tail[index]].append((y, 1))
                 entering[here.head[index]].append((y, -1))

@@ -17,13 +17,19 @@ so a price can be lower than any content allows, never higher. Integers througho
 """
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from planner_models.units.heights import Ints, Pipeline, Segment
 
 NEVER = np.int64(1 << 58)
 """Price of what cannot be; sums of a few of them still fit."""
+
+
+AT_ONCE = 1 << 15
+"""Sums that are formed at once where that takes less time than one size after the other."""
 
 
 def capped(values: Ints) -> Ints:
@@ -35,7 +41,13 @@ def capped(values: Ints) -> Ints:
 def add_up(left: Ints, right: Ints) -> Ints:
     """(min,+) convolution along the last axis, leading axes broadcast, as long as `right`."""
     n = right.shape[-1]
-    shape = (*np.broadcast_shapes(left.shape[:-1], right.shape[:-1]), n)
+    leading = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+    if prod(leading) * n * n <= AT_ONCE:
+        padded = np.concatenate([np.full((*right.shape[:-1], n - 1), NEVER), right], axis=-1)
+        shifted = sliding_window_view(padded, n, axis=-1)[..., ::-1]  # [..., s, k]: right[s - k]
+        room = min(n, left.shape[-1])
+        return capped((left[..., None, :room] + shifted[..., :room]).min(-1))
+    shape = (*leading, n)
     total = np.full(shape, NEVER)
     for s in np.flatnonzero((left < NEVER).reshape(-1, left.shape[-1]).any(0))[:n].tolist():
         np.minimum(total[..., s:], left[..., s, None] + right[..., : n - s], out=total[..., s:])

@@ -6,10 +6,13 @@ import numpy as np
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no marker
 
 from planner_models.units.copies import Arcs
-from planner_models.units.heights import Ints, Pattern, Pipeline, pattern_cost, pattern_pairs
+from planner_models.units.heights import Ints, Pattern, Pipeline, pattern_pairs
 
 SCALE = 720_720
 """Price units in one unit of cost: prices that are fractions up to sixteenths are met exactly."""
+
+LISTED = 1000
+"""Arcs of a place up to which all are in the programme from the first; beyond, as they are met."""
 
 FALLBACKS = ("use_preprocessing:false", "use_dual_simplex:true", "use_scaling:false")
 """Parameters of GLOP for programmes that it gives up on."""
@@ -87,10 +90,18 @@ class Solution:
 
 
 class Programme:
-    """The programme over the columns found so far."""
+    """The programme over the columns found so far.
+
+    Attributes:
+        columns: number of its variables.
+        listed: whether all arcs are in it from the first.
+    """
 
     def __init__(self, pipeline: Pipeline, domains: Domains, rows: Rows, arcs: list[Arcs]) -> None:
-        self.pipeline, self.rows = pipeline, rows
+        self.pipeline, self.rows, self.arcs = pipeline, rows, arcs
+        self.known: set[tuple[int, int]] = set()
+        self.columns = 0
+        self.listed = all(len(here.uses) <= LISTED for here in arcs)
         self.solver = pywraplp.Solver.CreateSolver("GLOP")
         self.objective = self.solver.Objective()
         self.objective.SetMinimization()
@@ -105,35 +116,47 @@ class Programme:
                 slack = self._variable(self.penalty)
                 row.SetCoefficient(slack, sign)
                 self.slacks.append(slack)
-        self._flow(arcs)
+        self._flow()
 
     def _variable(self, cost: float) -> pywraplp.Variable:
         """A new variable >= 0."""
+        self.columns += 1
         variable = self.solver.NumVar(0.0, self.solver.infinity(), "")
         self.objective.SetCoefficient(variable, cost)
         return variable
 
-    def _flow(self, arcs: list[Arcs]) -> None:
+    def _flow(self) -> None:
         """D copies, from the one partition before the pipeline to the one behind it."""
         D = float(self.pipeline.copies)
-        before = [self.solver.Constraint(-D, -D)]
-        for p, here in enumerate(arcs):
-            arrived = D if p == self.pipeline.stages else 0.0
-            after = [self.solver.Constraint(arrived, arrived) for _ in range(here.heads)]
-            for arc, uses in enumerate(here.uses):
-                y = self._variable(0.0)
-                before[here.tail[arc]].SetCoefficient(y, -1.0)
-                after[here.head[arc]].SetCoefficient(y, 1.0)
-                used = np.flatnonzero(uses)
-                rows = self.rows.of[p].ravel()[used]
-                for row in np.unique(rows):
-                    total = float(uses[used[rows == row]].sum())
-                    self.coupling[row].SetCoefficient(y, -total)
-            before = after
+        self.flow = [[self.solver.Constraint(-D, -D)]]
+        for here in self.arcs[:-1]:
+            self.flow.append([self.solver.Constraint(0.0, 0.0) for _ in range(here.heads)])
+        self.flow.append([self.solver.Constraint(D, D)])
+        for here in {id(here): here for here in self.arcs}.values() if self.listed else ():
+            for arc in range(len(here.uses)):
+                self.add_arc(here, arc)
 
-    def add(self, k: int, pattern: Pattern) -> None:
+    def add_arc(self, kind: Arcs, arc: int) -> None:
+        """An arc at all places of its kind, unless it is there."""
+        if (id(kind), arc) not in self.known:
+            self.known.add((id(kind), arc))
+            for p, here in enumerate(self.arcs):
+                if here is kind:
+                    self._add_arc(p, here, arc)
+
+    def _add_arc(self, p: int, here: Arcs, arc: int) -> None:
+        """An arc of place p."""
+        y = self._variable(0.0)
+        self.flow[p][here.tail[arc]].SetCoefficient(y, -1.0)
+        self.flow[p + 1][here.head[arc]].SetCoefficient(y, 1.0)
+        used = np.flatnonzero(here.uses[arc])
+        rows, uses = self.rows.of[p].ravel()[used], here.uses[arc, used]
+        for row in np.unique(rows):
+            self.coupling[row].SetCoefficient(y, -float(uses[rows == row].sum()))
+
+    def add(self, k: int, pattern: Pattern, cost: int) -> None:
         """A new pattern of class k."""
-        z = self._variable(float(pattern_cost(self.pipeline, pattern)))
+        z = self._variable(float(cost))
         self.convexity[k].SetCoefficient(z, 1.0)
         uses = self.rows.summed(pattern_pairs(self.pipeline, pattern))
         for row in np.flatnonzero(uses):

@@ -9,16 +9,16 @@ import numpy as np
 
 from planner_models.units.assembly import laid_out
 from planner_models.units.column_generation import Columns, generate
-from planner_models.units.contents import Contents
 from planner_models.units.copies import MOST_SLICES
 from planner_models.units.cut_groups import shared_out
+from planner_models.units.flattening import Cheapest, Flattened
 from planner_models.units.gap import survivors
 from planner_models.units.heights import (
+    Ints,
     Pattern,
     Pipeline,
-    mirrored,
-    pattern_cost,
     pattern_pairs,
+    with_mirrors,
 )
 from planner_models.units.integer_master import Choice, IntegerMaster
 from planner_models.units.programme import SCALE, Domains
@@ -31,12 +31,14 @@ class Whole:
     Attributes:
         proven: none costs less.
         choice: the cheapest patterns found that can be assembled.
+        prices: of pairs, at which column generation proves most, [P + 1, H + 1, H + 1].
         proof: "linear" if column generation alone proves it, "integer" if patterns inside the gap
             were looked through as well, "counted" if stages have too many slices for either.
     """
 
     proven: int
     choice: Choice
+    prices: Ints
     proof: str
 
 
@@ -52,30 +54,42 @@ def whole_bound(
         deadline: `time.monotonic()` at which to stop.
     """
     if pipeline.most > MOST_SLICES:
-        return Whole(_counted(pipeline, domains), Choice(0, None, ()), "counted")
-    columns = generate(pipeline, domains, target=target, deadline=deadline)
+        prices = np.zeros_like(pipeline.credit)
+        return Whole(_counted(pipeline, domains), Choice(0, None, ()), prices, "counted")
+    flat = Flattened(pipeline, int(domains.capacity[-1]))
+    columns = generate(flat, domains, target=target, deadline=deadline)
     if not columns.possible:
         return None
     if target is not None and columns.rounded >= target:
-        return Whole(columns.rounded, Choice(columns.rounded, None, ()), "linear")
-    return Search(pipeline, domains, columns, deadline).run(target)
+        choice = Choice(columns.rounded, None, ())
+        return Whole(columns.rounded, choice, columns.prices, "linear")
+    return Search(pipeline, flat, domains, columns, deadline).run(target)
 
 
 def _counted(pipeline: Pipeline, domains: Domains) -> int:
     """The bound that only counts units: every domain the cheapest content of its size."""
     most = min(int(domains.capacity[-1]), pipeline.total)
-    contents = Contents(pipeline, np.zeros_like(pipeline.credit), 1, most)
+    cheapest = Cheapest(Flattened(pipeline, most), np.zeros_like(pipeline.credit), 1)
     capacities = np.repeat(domains.capacity, domains.count)
-    return pipeline.constant + shared_out(contents.value, capacities, pipeline.total)
+    return pipeline.constant + shared_out(cheapest.value, capacities, pipeline.total)
 
 
 class Search:
-    """Plans of the columns of the linear programme, and of all that a better plan may use."""
+    """Plans of the columns of the linear programme, and of all that a better plan may use.
+
+    Prices belong to the flattened pipelines, costs to the pipeline itself; they are no less.
+    """
 
     def __init__(
-        self, pipeline: Pipeline, domains: Domains, columns: Columns, deadline: float | None
+        self,
+        pipeline: Pipeline,
+        flat: Flattened,
+        domains: Domains,
+        columns: Columns,
+        deadline: float | None,
     ) -> None:
-        self.pipeline, self.domains, self.columns = pipeline, domains, columns
+        self.pipeline, self.flat = pipeline, flat
+        self.domains, self.columns = domains, columns
         self.deadline = deadline
 
     def run(self, target: int | None) -> Whole:
@@ -92,7 +106,7 @@ class Search:
         beaten = min(c for c in (target, choice.cost, self.pipeline.worst) if c is not None)
         while self.columns.converged and proven < beaten and not self._late():
             high = min(low + width - 1, beaten - 1)
-            inside = survivors(self.pipeline, self.domains, self.columns, high)
+            inside = survivors(self.flat, self.domains, self.columns, high)
             found = Choice(proven, None, ())
             if inside.complete:
                 found = self._best(inside.patterns, proven, high)
@@ -105,14 +119,14 @@ class Search:
                 choice, beaten = found, found.cost
             if not inside.complete or proven <= high:
                 break
-        return Whole(min(proven, beaten), choice, proof)
+        return Whole(min(proven, beaten), choice, self.columns.prices, proof)
 
     def _late(self) -> bool:
         return self.deadline is not None and monotonic() > self.deadline
 
     def _known(self, high: int | None) -> Choice:
         """The cheapest plan of the columns at hand, or of those that one up to `high` may use."""
-        patterns = [_with_mirrors(self.pipeline, found) for found in self.columns.patterns]
+        patterns = [list(with_mirrors(self.pipeline, found)) for found in self.columns.patterns]
         if high is not None:
             slack = SCALE * high - self.columns.bound
             patterns = [self._within(found, slack) for found in patterns]
@@ -121,7 +135,7 @@ class Search:
     def _within(self, patterns: list[Pattern], slack: int) -> list[Pattern]:
         """Patterns whose price is within some slack of the cheapest one's."""
         prices = [
-            SCALE * pattern_cost(self.pipeline, p)
+            SCALE * self.flat.cost(p)
             - int((self.columns.prices * pattern_pairs(self.pipeline, p)).sum())
             for p in patterns
         ]
@@ -146,10 +160,3 @@ class Search:
         """Whether the segments of all domains fill the copies."""
         count = Counter(s for found in patterns for pattern in found for s in pattern)
         return laid_out(self.pipeline, count, self.deadline) is not None
-
-
-def _with_mirrors(pipeline: Pipeline, patterns: list[Pattern]) -> list[Pattern]:
-    """Patterns and what they are when the pipeline is read backwards, if that changes nothing."""
-    if not pipeline.symmetric:
-        return patterns
-    return list(dict.fromkeys(p for q in patterns for p in (q, mirrored(pipeline, q))))
