@@ -1,17 +1,20 @@
 """Shapes: every term of the costs, credits and limits, by its right value."""
 
 import random
+from collections import Counter
 from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 
 from benchmarks.shapes_bruteforce import random_problem
+from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes import stages
+from planner_models.shapes import packing, stages
 from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
+from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
 
 
@@ -125,10 +128,12 @@ def test_planes_of_split_blocks_are_those_of_the_best_members_but_for_a_few(
     weights = Weights(7, 3, 2, 0, ep=3, expt_tp=2, expt_dp=1)
     split = SplitBlock(shape, dp=dp, copies=copies, weights=weights, largest=6)
     rows, full = np.full_like(split.rows, 99), np.zeros_like(split.full)
+    members: list[list[int]] = [[] for _ in split.size]
     for mask in range(1, 1 << split.cells):
         held = [r for r in range(split.cells) if mask >> r & 1]
         if len(held) <= 6:
             s = shape_of(split, held)
+            members[s].append(mask)
             for f, plane in enumerate(split.planes):
                 rows[f, s] = min(rows[f, s], sum(mask & row > 0 for row in plane.masks))
                 full[f, s] = max(full[f, s], sum(mask & row == row for row in plane.masks))
@@ -136,3 +141,29 @@ def test_planes_of_split_blocks_are_those_of_the_best_members_but_for_a_few(
     assert (split.full >= full).all()
     assert (split.rows < rows).sum() <= loose
     assert (split.full > full).sum() <= loose
+    for a, left in enumerate(members):
+        for b, right in enumerate(members):
+            if split.size[a] + split.size[b] <= 6:
+                common = np.bitwise_count(np.array(left)[:, None] & np.array(right)).max()
+                assert split.overlap[a, b] == common
+
+
+PACKED = Job((ModuleShape(3, 2, 2),), dp=2), Weights(1000, 100, 1, 10), [4] * 6
+
+
+def test_pieces_that_were_not_tried_out_are_taken_to_fit(monkeypatch):
+    assert shapes.bound(*PACKED).value == 8120
+    monkeypatch.setattr(packing, "_PATIENCE", 0)
+    assert shapes.bound(*PACKED).value == 8102
+
+
+def test_a_core_fits_as_soon_as_any_of_its_pieces_is_left_out():
+    bound = shapes.bound(*PACKED)
+    cores, again = bound.packing.cores, Packing(bound.relaxation.graph)
+    assert cores
+    arc = bound.relaxation.graph.arcs[0]
+    for core in cores:
+        pieces = Counter(dict(core.pieces))
+        assert again.core(arc, pieces) is not None
+        for ends in pieces:
+            assert again.core(arc, pieces - Counter([ends])) is None

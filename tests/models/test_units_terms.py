@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from planner_models import bridge, units
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.units import gap, integer_master
-from planner_models.units.column_generation import generate
+from planner_models.units.column_generation import Generation, generate
 from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.heights import pattern_pairs, pipeline_of
 from planner_models.units.programme import domains_of
@@ -190,3 +190,26 @@ class TestWhatAnUnfinishedMasterProves:
         monkeypatch.setattr(integer_master, "_proven", lambda *_: (cp_model.UNKNOWN, None))
         assert integer_master.solved(master.model, best - 1, None)[0] == cp_model.FEASIBLE
         assert integer_master.solved(master.model, best, None)[0] == cp_model.OPTIMAL
+
+
+UNEVEN = Job((ModuleShape(8, 2, 6),), dp=6), [15, 9, 12, 16, 10, 10]
+
+
+def test_the_best_prices_are_kept_and_a_target_is_reached(monkeypatch):
+    job, capacities = UNEVEN
+    pipeline = pipeline_of(job, Weights(1000, 100, 1, 10))
+    domains = domains_of(pipeline, np.array(capacities))
+    seen = []
+    priced = Generation._priced
+
+    def recorded(self, prices):
+        seen.append(priced(self, prices))
+        return seen[-1]
+
+    monkeypatch.setattr(Generation, "_priced", recorded)
+    full = generate(pipeline, domains)
+    assert full.bound == max(seen)
+    assert len(seen) > 5
+    assert seen != sorted(seen)
+    for target in range(full.rounded - 4, full.rounded + 1):
+        assert generate(pipeline, domains, target=target).rounded >= target
