@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planner.feasibility import Violation, seat
 from planner.machines import Ints, Machines
+from planner.wording import counted
 
 
 class Place(BaseModel):
@@ -105,14 +106,14 @@ def violations(
             yield Violation("replan", f"$.replan.moves[{i}].from", text)
             return
     if not 0 <= lineage.moves_bound <= len(ranks):
-        text = f"{lineage.moves_bound} is not between 0 and the {len(ranks)} moves"
+        text = f"{lineage.moves_bound} is not between 0 and the {counted(len(ranks), 'move')}"
         yield Violation("replan", "$.replan.moves_bound", text)
     if lineage.best_cost > cost:
         text = f"states {lineage.best_cost}, but this plan costs {cost}"
         yield Violation("replan", "$.replan.best_cost", text)
     lost = _lost(lineage, machines)
     if lineage.moves_bound < lost:
-        text = f"{lost} ranks had a GPU that is gone"
+        text = f"{counted(lost, 'rank')} had a GPU that is gone"
         yield Violation("replan", "$.replan.moves_bound", text)
 
 

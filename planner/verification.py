@@ -17,6 +17,7 @@ from planner.planfile import PlanFile, parse_plan_file
 from planner.spec.loading import read_text, source_name
 from planner.spec.problem import Problem
 from planner.traffic.measuring import measure
+from planner.wording import counted
 
 
 def verify(plan: Plan | PlanFile, problem: Problem | None = None) -> list[Violation]:
@@ -92,7 +93,7 @@ def _problem(form: PlanFile, own: Problem, wanted: Problem | None) -> Iterator[V
 
 def _ranks(form: PlanFile, grid: Grid) -> Iterator[Violation]:
     if form.world_size != grid.world:
-        text = f"states {form.world_size}, the problem has {grid.world} ranks"
+        text = f"states {form.world_size}, the problem has {counted(grid.world, 'rank')}"
         yield Violation("world_size", "$.world_size", text)
     ranks = [line.rank for line in form.ranks]
     if ranks != list(range(grid.world)):

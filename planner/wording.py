@@ -13,6 +13,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
+def number(value: float) -> str:
+    """A count or cost with thousands separated.
+
+    Example:
+        >>> number(11716), number(2.5)
+        ('11,716', '2.5')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
 def plural(noun: str) -> str:
     """The plural of a noun, also of names that users give to levels.
 

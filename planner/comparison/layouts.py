@@ -28,6 +28,7 @@ from planner.spec.hostlist import HostlistError, expand
 from planner.spec.loading import parse_json, read_text, source_name
 from planner.spec.names import MAX_ITEMS, did_you_mean
 from planner.spec.problem import Problem
+from planner.wording import counted
 
 _RANK = re.compile(r"rank\s+([0-9]{1,9})\s*=\s*(\S+)(\s+slots?=\S+)?")
 _SLOTS = re.compile(r"(\S+?)(?::([0-9]{1,7})|\*([0-9]{1,7}))?((?:\s+[a-z_-]+=\S+)*)")
@@ -114,7 +115,7 @@ def _rankfile_seats(lines: Iterable[tuple[int, str]]) -> list[Seat]:
 def _in_order(seats: dict[int, Seat]) -> list[Seat]:
     missing = next((r for r in range(len(seats)) if r not in seats), None)
     if missing is not None:
-        raise InputError(Complaint("", f"rank {missing} is missing", f"{len(seats)} ranks"))
+        raise InputError(Complaint("", f"rank {missing} is missing", counted(len(seats), "rank")))
     return [seats[r] for r in range(len(seats))]
 
 
@@ -160,7 +161,7 @@ def _placement(seats: list[Seat], world: int, machines: Machines) -> Ints:
             remedy = did_you_mean(host, machines.hosts)
             raise InputError(Complaint(where, "unknown node", repr(host), remedy=remedy))
     if len(seats) < world:
-        got = f"{len(seats)} ranks"
+        got = counted(len(seats), "rank")
         raise InputError(Complaint("", "too few ranks", got, f"{world} of the problem's job"))
     taken: Counter[str] = Counter()
     first = machines.first_device

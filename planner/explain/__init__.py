@@ -49,7 +49,7 @@ def _refuse_large(problem: Problem, grid: Grid, tied: Ties, capacities: Ints) ->
     size, level = int(tied.sizes[block]), tied.level.name
     raise Infeasible(
         lines_behind(problem, grid, tied, np.array([block])),
-        f"{_what(grid, tied, block)} {size} ranks, but the largest {level} holds {most}",
+        f"{_what(grid, tied, block)} {counted(size, 'rank')}, but the largest {level} holds {most}",
         f"allow at most {most} or name a coarser level",
     )
 

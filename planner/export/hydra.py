@@ -4,6 +4,7 @@ from planner.errors import Complaint, InputError
 from planner.export.names import bare
 from planner.export.numbering import View
 from planner.export.wrapper import HYDRA, script
+from planner.wording import counted
 
 MAX_ARGUMENT = 131_071
 """Longest argument Linux passes to a program, in bytes."""
@@ -31,7 +32,7 @@ def files(view: View) -> dict[str, str]:
             Complaint(
                 "$.ranks",
                 "mpiexec takes its rank map as one argument, and this one is too long",
-                got=f"{len(rankmap)} bytes for {view.world} ranks",
+                got=f"{len(rankmap)} bytes for {counted(view.world, 'rank')}",
                 expected=f"at most {MAX_ARGUMENT} bytes",
                 remedy="use slurm or openmpi, which read a file",
             )

@@ -9,6 +9,7 @@ import yaml
 from planner.errors import Complaint, InputError
 from planner.export.names import labels
 from planner.export.numbering import View
+from planner.wording import counted
 
 NAME = "train"
 PORT = "29500"
@@ -52,7 +53,7 @@ def files(view: View) -> dict[str, str]:
             Complaint(
                 "$.hosts",
                 "one JobSet cannot hold so many nodes",
-                got=f"{size} bytes for {len(jobs)} nodes",
+                got=f"{size} bytes for {counted(len(jobs), 'node')}",
                 expected=f"at most {MAX_BYTES} bytes",
                 remedy="start the pods by other means and use --to torchrun inside them",
             )

@@ -10,6 +10,7 @@ from planner.inventory.lines import hosts
 from planner.inventory.model import Inside, Inventory, Node, Note, refuse
 from planner.spec.hostlist import fold
 from planner.spec.names import MAX_ITEMS, did_you_mean
+from planner.wording import counted
 
 FLAG = "--gpus-per-node"
 
@@ -53,7 +54,7 @@ def choose(
         raise refuse(_first_place(inventory), "no machine is left", got=reasons or None)
     total = sum(node.gpus or 0 for node in nodes)
     if total > MAX_ITEMS:
-        got = f"{total:,} GPUs"
+        got = counted(total, "GPU")
         raise refuse(nodes[0].where, "too many GPUs", got=got, expected=f"at most {MAX_ITEMS:,}")
     return replace(inventory, nodes=tuple(nodes), notes=tuple(notes))
 
@@ -157,7 +158,7 @@ def _check_inside(nodes: Sequence[Node], inside: Inside | None, notes: list[Note
         )
     if other:
         names = fold(node.name for node in other)
-        notes.append(Note(inside.where, f"{inside.gpus} GPUs, unlike the nodes {names}"))
+        notes.append(Note(inside.where, f"{counted(inside.gpus, 'GPU')}, unlike the nodes {names}"))
 
 
 def _refuse_other(flag: int, inside: Inside | None, told: Sequence[Node]) -> None:

@@ -13,6 +13,7 @@ from planner.inventory.model import Inside, Inventory, Level, Node, Note, refuse
 from planner.inventory.nesting import split
 from planner.spec.hostlist import fold
 from planner.spec.names import is_name
+from planner.wording import counted
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -57,7 +58,10 @@ def to_cluster(inventory: Inventory) -> Cluster:
                 for name, domains in levels
             ),
         ]
-    summary = (_machines(nodes), *(f"{name}: domains of {size} GPUs" for name, size in inside))
+    summary = (
+        _machines(nodes),
+        *(f"{name}: domains of {counted(size, 'GPU')}" for name, size in inside),
+    )
     said = (line for name, domains in levels for line in _sizes(name, domains))
     return Cluster(data, (*summary, *said), tuple(notes))
 
@@ -152,8 +156,8 @@ def _machines(nodes: Sequence[Node]) -> str:
     sizes = Counter(node.gpus or 0 for node in nodes)
     total = sum(gpus * count for gpus, count in sizes.items())
     parts = " and ".join(f"{count} with {gpus}" for gpus, count in sizes.most_common())
-    each = f"{nodes[0].gpus} GPUs each" if len(sizes) == 1 else parts
-    return f"{_many(len(nodes), 'node')}, {each}: {total} GPUs"
+    each = f"{counted(nodes[0].gpus or 0, 'GPU')} each" if len(sizes) == 1 else parts
+    return f"{counted(len(nodes), 'node')}, {each}: {counted(total, 'GPU')}"
 
 
 def _sizes(name: str, domains: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -161,14 +165,10 @@ def _sizes(name: str, domains: Mapping[str, Sequence[str]]) -> Iterator[str]:
     sizes = Counter(len(nodes) for nodes in domains.values())
     if len(sizes) == 1:
         ((size, count),) = sizes.items()
-        yield f"{name}: {_many(count, 'domain')} of {_many(size, 'node')}"
+        yield f"{name}: {counted(count, 'domain')} of {counted(size, 'node')}"
         return
     parts = ", ".join(f"{count} of {size}" for size, count in sorted(sizes.items(), reverse=True))
-    yield f"{name}: {_many(len(domains), 'domain')}, uneven: {parts} nodes"
+    yield f"{name}: {counted(len(domains), 'domain')}, uneven: {parts} nodes"
     usual = max(sizes, key=lambda size: (sizes[size], size))
     odd = (f"{domain} {len(nodes)}" for domain, nodes in domains.items() if len(nodes) != usual)
-    yield f"{name}: {_many(usual, 'node')} each but for {shorten(', '.join(odd), 300)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    yield f"{name}: {counted(usual, 'node')} each but for {shorten(', '.join(odd), 300)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.inventory.model import Inside, Inventory, Note
+from planner.wording import counted
 
 NVLINK = "nvlink"
 NUMA = "numa"
@@ -48,7 +49,8 @@ def inside(
         if size and all(_nest(size, other) for _, other in levels):
             levels.append((NUMA, size))
         elif size and (NVLINK, size) not in levels:
-            text = f"{NUMA} domains of {size} GPUs cut {NVLINK} domains: level '{NUMA}' left out"
+            domains = f"{NUMA} domains of {counted(size, 'GPU')}"
+            text = f"{domains} cut {NVLINK} domains: level '{NUMA}' left out"
             said.append(Note(where, text))
     levels.sort(key=lambda level: level[1])
     return Inventory(inside=Inside(where, count, offline, tuple(levels)), notes=tuple(said))

@@ -16,6 +16,7 @@ from planner.inventory.lines import host_name
 from planner.inventory.model import ACCELERATOR, Inventory, Level, Node, Note, distinct, refuse
 from planner.inventory.nesting import keep_nested
 from planner.inventory.switches import levels_of_paths
+from planner.wording import counted
 
 HOSTNAME = "kubernetes.io/hostname"
 WIDE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -38,6 +39,7 @@ _ACCELERATORS = (
     "nvidia.com/gpu.clique",
     "topology.k8s.aws/ultraserver-id",
 )
+
 _SUB_DOMAIN = "accelerator.topograph.run/sub-domain"
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi")
 
@@ -116,9 +118,10 @@ def _node(found: Value, notes: list[Note]) -> Node:
     down = _not_ready(found)
     if gpus is not None and whole is not None and gpus < whole:
         if gpus == 0:
-            down = down or f"none of its {whole} GPUs can be allocated"
+            down = down or f"none of its {counted(whole, 'GPU')} can be allocated"
         else:
-            text = f"{host}: {gpus} of {whole} GPUs can be allocated, the file does not tell which"
+            part = f"{gpus} of {counted(whole, 'GPU')}"
+            text = f"{host}: {part} can be allocated, the file does not tell which"
             notes.append(Note(found.where, text))
     cordoned = found.find("spec", "unschedulable")
     off = cordoned is not None and str(cordoned.raw).lower() == "true"

@@ -13,6 +13,7 @@ from planner.inventory.model import Inside, Inventory, Level, Node, Note, refuse
 from planner.inventory.nesting import split
 from planner.inventory.reading import Reading
 from planner.spec.hostlist import fold
+from planner.wording import counted
 
 
 def merge(readings: Sequence[Reading]) -> Inventory:
@@ -118,7 +119,7 @@ def _inside(readings: Iterable[Reading]) -> Inside | None:
                 raise refuse(
                     inside.where,
                     f"two files disagree about the level '{name}' inside a node",
-                    got=f"{size} GPUs a domain here, {levels[name]} in {found.where}",
+                    got=f"{counted(size, 'GPU')} a domain here, {levels[name]} in {found.where}",
                 )
         found = replace(found, levels=tuple(sorted(levels.items(), key=lambda level: level[1])))
     return found

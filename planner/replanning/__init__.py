@@ -25,6 +25,7 @@ from planner.spec.cluster import Cluster
 from planner.spec.loading import read_text, source_name
 from planner.spec.problem import Problem
 from planner.verification import verified
+from planner.wording import counted
 
 DEFAULT_SLACK = 0.02
 
@@ -131,7 +132,9 @@ def _searched(
     home = np.where((seen >= 0) & machines.online[seen], seen, -1)
     lost = int(np.count_nonzero(home < 0))
     if most is not None and most < lost:
-        reason = f"{lost} ranks have lost their GPU, more than the {most} moves allowed"
+        reason = (
+            f"{counted(lost, 'rank')} lost their GPU, more than the {counted(most, 'move')} allowed"
+        )
         raise Infeasible(["--moves"], reason, f"allow {lost} or more")
     gone = -1 - old.machines.device_node[old.placement]
     origin = np.where(seen >= 0, machines.device_node[seen], gone)

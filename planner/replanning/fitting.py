@@ -8,6 +8,7 @@ from planner.grid import Grid
 from planner.solver.outcome import Options
 from planner.spec.cluster import Cluster
 from planner.spec.problem import Problem
+from planner.wording import counted
 
 _SECONDS = 5.0  # of the search for any plan with fewer copies
 
@@ -24,8 +25,8 @@ def on_machines(old: Problem, cluster: Cluster, options: Options) -> Problem:
         raise with_largest_dp(
             Infeasible(
                 ["$.cluster.nodes", "$.job.dp"],
-                f"{usable} GPUs are left for {old.world_size} ranks = dp {old.dp} x "
-                f"{old.job.factors()}",
+                f"{counted(usable, 'GPU')} left for {counted(old.world_size, 'rank')} "
+                f"= dp {old.dp} x {old.job.factors()}",
             ),
             old,
             cluster,

@@ -7,7 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from planner.report.text import number
+from planner.wording import counted, number
 
 _SHOWN = 12
 _WIDTH = 60
@@ -51,7 +51,7 @@ def _machines(found: dict[str, list[str]]) -> list[str]:
 def _moves(moves: list[dict[str, Any]] | None) -> list[str]:
     if moves is None:
         return ["the jobs differ: their ranks are not the same slots"]
-    lines = [f"{number(len(moves))} ranks moved"]
+    lines = [f"{counted(len(moves), 'rank')} moved"]
     for move in moves[:_SHOWN]:
         a, b = move["from"], move["to"]
         lines.append(
@@ -67,7 +67,7 @@ def _problem(changes: list[dict[str, Any]]) -> list[str]:
     lines = ["the problems differ"]
     lines += [f"  {c['path']}: {_value(c['old'])} -> {_value(c['new'])}" for c in changes[:_SHOWN]]
     more = len(changes) - _SHOWN
-    return lines + ([f"  ... and {more} more (--json lists all)"] if more > 0 else [])
+    return lines + ([f"  ... and {number(more)} more (--json lists all)"] if more > 0 else [])
 
 
 def _value(value: object) -> str:

@@ -1,7 +1,7 @@
 """What a replanned plan moved, in a few lines."""
 
 from planner.plan import Plan
-from planner.report.text import number
+from planner.wording import counted, number
 
 _SHOWN = 8
 
@@ -17,8 +17,9 @@ def moves_summary(plan: Plan) -> str:
     share = f"{100 - 100 * len(moves) / plan.grid.world:.2f}"
     best = number(plan.replan["best_cost"])
     proof = "the fewest possible" if len(moves) == least else f"at least {number(least)} had to"
+    moved = f"{number(len(moves))} of {counted(plan.grid.world, 'rank')} moved"
     lines = [
-        f"{number(len(moves))} of {number(plan.grid.world)} ranks moved ({proof}), {share} % stay",
+        f"{moved} ({proof}), {share} % stay",
         f"cost {number(plan.cost)}; best found for these machines {best}, whatever it moves",
     ]
     for move in moves[:_SHOWN]:
@@ -27,5 +28,5 @@ def moves_summary(plan: Plan) -> str:
             f"rank {move['rank']}: {old['host']} GPU {old['gpu']} -> {new['host']} GPU {new['gpu']}"
         )
     if len(moves) > _SHOWN:
-        lines.append(f"... and {len(moves) - _SHOWN} more moves")
+        lines.append(f"... and {counted(len(moves) - _SHOWN, 'more move')}")
     return "\n".join(lines)

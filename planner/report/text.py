@@ -6,9 +6,11 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.plan import Plan
+from planner.report.proofs import proof_line
 from planner.report.summary import before_after, datasets_per_host, ring_crossings, summary
 from planner.report.traffic import traffic_table
 from planner.spec.job import Module
+from planner.wording import counted, number
 
 
 def print_summary(plan: Plan, console: Console) -> None:
@@ -24,11 +26,6 @@ def _summary(plan: Plan) -> RenderableType:
     if plan.traffic is not None:
         tables += [traffic_table(plan), Text()]
     return Group(*lines, *tables, *after)
-
-
-def number(value: float) -> str:
-    """A count or cost with thousands separated."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def _headline(plan: Plan) -> Text:
@@ -49,7 +46,9 @@ def _headline(plan: Plan) -> Text:
 def _job(plan: Plan) -> Text:
     job = plan.problem.resolved.job
     modules = "; ".join(f"{name} {_sizes(m)}" for name, m in job.modules.items())
-    return Text(f"{number(plan.grid.world)} ranks: {modules}; dp {plan.grid.dp}; order {job.order}")
+    return Text(
+        f"{counted(plan.grid.world, 'rank')}: {modules}; dp {plan.grid.dp}; order {job.order}"
+    )
 
 
 def _sizes(m: Module) -> str:
@@ -73,19 +72,13 @@ def _link_table(plan: Plan) -> Table:
 
 def _proof(plan: Plan) -> list[Text]:
     times = (plan.solver.get("seconds") or {}).get("proofs", {})
-    return [
-        Text(
-            f"{entry['level']}: at least {number(entry['bound'])} proven by {entry['proof']}"
-            + (f" after {times[entry['level']]:.1f} s" if entry["level"] in times else "")
-            + f", this plan {number(entry['cost'])}"
-        )
-        for entry in plan.solver.get("levels", [])
-    ]
+    entries = plan.solver.get("levels", [])
+    return [Text(proof_line(entry, times.get(entry["level"]))) for entry in entries]
 
 
 def _layout(plan: Plan) -> list[Text]:
     facts = summary(plan)
-    lines = [Text(f"{len(plan.hosts)} hosts, master {facts['master']}")]
+    lines = [Text(f"{counted(len(plan.hosts), 'host')}, master {facts['master']}")]
     crossings = ring_crossings(plan)
     if any(crossings.values()):
         text = ", ".join(f"{number(n)} at {level}" for level, n in crossings.items())
@@ -97,10 +90,8 @@ def _layout(plan: Plan) -> list[Text]:
     idle = facts["idle"]
     if idle:
         more = f" and {len(idle) - 8} more" if len(idle) > 8 else ""
-        lines.append(Text(f"idle GPUs: {', '.join(idle[:8])}{more}"))
-    slots = ", ".join(
-        f"{s} on {h} host{'s' if h > 1 else ''}" for s, h in datasets_per_host(plan).items()
-    )
+        lines.append(Text(f"idle GPU{'s' if len(idle) > 1 else ''}: {', '.join(idle[:8])}{more}"))
+    slots = ", ".join(f"{s} on {counted(h, 'host')}" for s, h in datasets_per_host(plan).items())
     lines.append(Text(f"dataset slots a host: {slots}"))
     if plan.solver.get("seconds") is not None:
         lines.append(Text(f"solved in {plan.solver['seconds']['total']:.1f} s"))

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 
 from planner.errors import Complaint, InputError
 from planner.spec.hostlist import HostlistError, count, expand
-from planner.spec.model import Count, Index, Strict
+from planner.spec.model import NONE_OF, Count, Index, Strict
 from planner.spec.names import MAX_ITEMS, NAME_RULE, is_name
 from planner.wording import counted
 
@@ -29,24 +29,35 @@ class Node(Strict):
     )
 
 
-def _node_kind(value: object) -> str:
-    return "hostlist" if isinstance(value, str) else "node"
-
-
-def _nodes_kind(value: object) -> str:
+def _node_kind(value: object) -> str | None:
     if isinstance(value, str):
         return "hostlist"
-    return "list" if isinstance(value, list) else "count"
+    return "node" if isinstance(value, dict | Node) else None
+
+
+def _nodes_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "hostlist"
+    if isinstance(value, list):
+        return "list"
+    return "count" if isinstance(value, int | float) else None
 
 
 NodeItem = Annotated[
-    Annotated[str, Tag("hostlist")] | Annotated[Node, Tag("node")], Discriminator(_node_kind)
+    Annotated[str, Tag("hostlist")] | Annotated[Node, Tag("node")],
+    Discriminator(
+        _node_kind, custom_error_type=NONE_OF, custom_error_message="a hostlist or an object"
+    ),
 ]
 Nodes = Annotated[
     Annotated[Count, Tag("count")]
     | Annotated[str, Tag("hostlist")]
     | Annotated[list[NodeItem], Tag("list")],
-    Discriminator(_nodes_kind),
+    Discriminator(
+        _nodes_kind,
+        custom_error_type=NONE_OF,
+        custom_error_message="a whole number, a hostlist or a list",
+    ),
 ]
 
 
@@ -196,7 +207,7 @@ def _check_gpus(host: Host) -> None:
                 f"{host.path}.offline",
                 "no such GPU",
                 got=f"{bad[0]}",
-                expected=f"0 to {host.gpus - 1} (node {host.name} has {host.gpus} GPUs)",
+                expected=f"0 to {host.gpus - 1} (node {host.name} has {counted(host.gpus, 'GPU')})",
             )
         )
     for what, given in (("UUID", host.uuids), ("rail", host.rails)):

@@ -7,6 +7,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Count = Annotated[int, Field(ge=1, le=10**18)]
 Index = Annotated[int, Field(ge=0, le=10**18)]
+NONE_OF = "none_of"
+"""Type of the error that a value is of none of several kinds; its message names them."""
+
 LEAST_FACTOR, MOST_FACTOR = 1e-18, 1e18
 
 

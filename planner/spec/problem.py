@@ -16,6 +16,7 @@ from planner.spec.model import Strict
 from planner.spec.names import MAX_ITEMS, did_you_mean
 from planner.spec.objective import Constraints, Objective, Pin
 from planner.spec.traffic import traffic_complaints
+from planner.wording import counted
 
 
 class Problem(Strict):
@@ -125,7 +126,7 @@ def _size_complaints(problem: Problem) -> list[Complaint]:
     usable = _usable(problem)
     machines = problem.cluster.machines
     dead = len(machines.online) - usable
-    have = f"{usable} usable GPUs on {len(machines.hosts)} nodes" + (
+    have = f"{counted(usable, 'usable GPU')} on {counted(len(machines.hosts), 'node')}" + (
         f" ({dead} offline)" if dead else ""
     )
     need = job.copy_size if job.dp == "auto" else job.copy_size * job.dp
@@ -137,7 +138,7 @@ def _size_complaints(problem: Problem) -> list[Complaint]:
             Complaint(
                 path if job.dp != "auto" else "$.job",
                 "the job is larger than the machines",
-                got=f"{need} ranks = {copies} x {job.factors()}",
+                got=f"{counted(need, 'rank')} = {copies} x {job.factors()}",
                 expected=f"at most {have}",
                 remedy=remedy,
             )

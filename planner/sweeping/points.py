@@ -10,6 +10,7 @@ from planner.errors import Complaint, InputError
 from planner.spec.copies import most_copies
 from planner.spec.names import did_you_mean
 from planner.spec.problem import Problem
+from planner.wording import counted
 
 SIZES = ("tp", "cp", "pp", "vpp", "ep", "etp")
 Values = int | Sequence[int]
@@ -149,7 +150,7 @@ def _refuse_unfilled(problem: Problem, max_idle: float) -> None:
             Complaint(
                 "$.job.dp",
                 "the job does not fill the machines",
-                got=f"dp {problem.dp}, {idle} of {usable} GPUs idle",
+                got=f"dp {problem.dp}, {idle} of {counted(usable, 'GPU')} idle",
                 expected=f"dp {held}",
                 remedy="which does not divide the batch, or etp x ep does not divide tp x cp x dp",
             )

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from planner.wording import counted
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -38,7 +40,7 @@ def sweep_table(frame: "pd.DataFrame", most: int) -> Table:
     for _, row in solved.head(most).iterrows():
         table.add_row(*(_text(name, row[name]) for name in (*sizes, *facts)))
     if len(solved) > most:
-        table.caption = f"{most} of {len(solved)} points"
+        table.caption = f"{most} of {counted(len(solved), 'point')}"
     return table
 
 

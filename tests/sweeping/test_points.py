@@ -118,7 +118,11 @@ def test_the_base_files_own_job_need_not_fit():
 @pytest.mark.parametrize(
     ("data", "axes", "message"),
     [
-        ({"cluster": {"nodes": 0}}, {}, r"\$\.cluster\.nodes: .*greater than or equal to 1"),
+        (
+            {"cluster": {"nodes": 0}},
+            {},
+            r"\$\.cluster\.nodes: too small; got 0; expected 1 or more",
+        ),
         ({}, {}, r"\$\.cluster: required"),
         ({"cluster": {"nodes": 1}, "job": 3}, {}, r"\$\.job: "),
         ({"cluster": {"nodes": 1}}, {"tq": [1]}, r"decoder: no such size 'tq'; known: tp, cp, pp"),

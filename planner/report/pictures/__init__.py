@@ -7,7 +7,7 @@ up to 2,048 nodes show every GPU; larger ones a cell for each node, or for a run
 from planner.plan import Plan, megatron_order
 from planner.report.pictures.colours import STYLE
 from planner.report.pictures.drawing import Drawing, Look, Painter
-from planner.report.text import number
+from planner.wording import number
 
 __all__ = ["Look", "before_megatron", "svg"]
 
@@ -16,6 +16,7 @@ _HATCH = (
     'patternTransform="rotate(45)"><path class="hatch" d="M0 0V4" stroke-width="1.2"/>'
     "</pattern></defs>"
 )
+
 _BETWEEN = 24
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from planner.grid import Ints
 from planner.machines import Machines
 from planner.plan import Plan
+from planner.wording import counted
 
 AXES = ("pp", "dp", "cp", "tp", "module", "dataset")
 MOST_NODES = 2048  # nodes up to which every GPU is a cell
@@ -150,7 +151,11 @@ class Cells:
         ):
             name = self.machines.hosts[a]
             name += "" if a == b else f" to {self.machines.hosts[b]}"
-            inside = f"{ranks[cell]} ranks, the lowest {lowest[cell]}" if ranks[cell] else "no rank"
+            inside = (
+                f"{counted(ranks[cell], 'rank')}, the lowest {lowest[cell]}"
+                if ranks[cell]
+                else "no rank"
+            )
             out.append(f"{name}: {inside}")
         return out
 

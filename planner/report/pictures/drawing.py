@@ -14,7 +14,7 @@ from planner.report.pictures.boxes import Sheet, lay_out
 from planner.report.pictures.cells import IDLE, OFFLINE, Category, Cells, category
 from planner.report.pictures.colours import scale
 from planner.report.pictures.crossings import MOST_LINES, crossing_lines
-from planner.report.text import number
+from planner.wording import a, counted, number
 
 _HEAD = 64  # height of the title and the legend, where those are not enlarged
 _USUAL = 1100  # width up to which they are not
@@ -80,11 +80,13 @@ class Painter:
     # Parts
 
     def _head(self, lines: int, omitted: int) -> Iterator[str]:
-        facts = f"{number(self.plan.grid.world)} ranks on {number(len(self.plan.hosts))} hosts"
+        facts = (
+            f"{counted(self.plan.grid.world, 'rank')} on {counted(len(self.plan.hosts), 'host')}"
+        )
         yield f'<text class="ink" x="{_MARGIN}" y="22" font-size="15">{escape(self.title)}</text>'
         note = f"{facts}; colour: {_AXIS_NAMES[self.look.axis]}"
         if self.look.links is not None:
-            note += f"; red: {self.look.links} links that leave a {self.look.level}"
+            note += f"; red: {self.look.links} links that leave {a(self.look.level)}"
             note += "" if lines else " (there are none)"
             note += f" (the {MOST_LINES} thickest of {omitted + lines} lines)" if omitted else ""
         yield f'<text class="faint" x="{_MARGIN}" y="38" font-size="11">{escape(note)}</text>'

@@ -6,7 +6,7 @@ from planner.plan import Plan
 from planner.report.moves import moves_summary
 from planner.report.pictures import Look, svg
 from planner.report.summary import before_after
-from planner.report.text import number
+from planner.wording import counted, number
 
 _STYLE = """
 :root{color-scheme:light dark;--page:#fff;--ink:#1b2330;--faint:#5b6676;--line:#c3cad4}
@@ -44,7 +44,7 @@ def html(plan: Plan, look: Look | None = None, *, before: Plan) -> str:
         look: what is shown.
         before: the plan to show beside it.
     """
-    title = f"{number(plan.grid.world)} ranks on {number(len(plan.hosts))} hosts"
+    title = f"{counted(plan.grid.world, 'rank')} on {counted(len(plan.hosts), 'host')}"
     moves = f"<pre>{escape(moves_summary(plan))}</pre>" if plan.replan is not None else ""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'

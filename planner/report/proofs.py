@@ -1,0 +1,42 @@
+"""What was proven by what, a line a level, without the formulations' own names."""
+
+from typing import Any
+
+from planner.wording import a, number, plural
+
+_HOW = {
+    "staircases": "the best ranks that {each} could hold, {each} on its own",
+    "shapes": "every way in which {several} can share tensor groups",
+    "units": "every way in which {several} can hold whole tensor groups",
+    "units, all levels together": "every way in which whole tensor groups can lie, at all levels",
+    "runs of consecutive ranks": "every way to cut the ranks into one run a node",
+    "the exact model": "a search through all placements",
+    "the problem without its rules": "the same job without its constraints",
+}
+"""What a formulation looks at, by the name the plan file gives it."""
+
+_NOTHING = "nothing"  # how such names start where nothing was proven
+
+
+def proof_line(entry: dict[str, Any], seconds: float | None) -> str:
+    """One level's cost, what no plan can go below, and how and when that was shown.
+
+    Args:
+        entry: a line of the plan's `solver.levels`; names not known here are taken as they are.
+        seconds: when the bound was proven, if that was kept.
+
+    Example:
+        >>> proof_line({"level": "node", "cost": 84, "bound": 80, "proof": "shapes"}, 0.25)
+        'node: costs 84; no plan costs less than 80, shown after 0.2 s by every way in which \
+nodes can share tensor groups'
+    """
+    level, cost, bound = entry["level"], entry["cost"], entry["bound"]
+    costs = f"{'all levels' if level == 'all' else level}: costs {number(cost)}"
+    if entry["proof"].startswith(_NOTHING) or not bound:
+        none = "nothing is proven about less" if cost else "no plan costs less"
+        return f"{costs}; {none}"
+    limit = "no plan costs less" + ("" if bound == cost else f" than {number(bound)}")
+    when = "" if seconds is None else f" after {seconds:.1f} s"
+    known = _HOW.get(entry["proof"])
+    how = entry["proof"] if known is None else known.format(each=a(level), several=plural(level))
+    return f"{costs}; {limit}, shown{when} by {how}"
