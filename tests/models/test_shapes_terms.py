@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from benchmarks.shapes_bruteforce import random_problem
+from benchmarks.shapes_bruteforce import optimum, random_problem
 from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.shapes import packing, stages
@@ -167,3 +167,10 @@ def test_a_core_fits_as_soon_as_any_of_its_pieces_is_left_out():
         assert again.core(arc, pieces) is not None
         for ends in pieces:
             assert again.core(arc, pieces - Counter([ends])) is None
+
+
+def test_a_link_that_must_be_lost_costs_its_weight():
+    job, weights, capacities = Job((ModuleShape(3, 2, 2),), dp=1), Weights(1, 2, 1, 2), [3] * 4
+    bound = shapes.bound(job, weights, capacities)
+    assert bound.value == optimum(job, weights, capacities) == 30
+    assert (bound.solution.loss, bound.solution.cost) == (2 * 2, 2 * 30)
