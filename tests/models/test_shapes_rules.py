@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from planner_models.shapes.assembly import deal_copies, pieces_of
 from planner_models.shapes.blocks import Block
 from planner_models.shapes.cells import Cells
 from planner_models.shapes.integer_master import quiet_solver
+from planner_models.shapes.parting import Parting, crowd
 from planner_models.shapes.placements import Placements
 from tests.oracle.slots_cost import cost
 
@@ -243,6 +245,41 @@ def test_cells_keep_the_rule_where_tilings_forget_it(monkeypatch):
     plan = shapes.assemble(bound)
     assert plan.cost == 2404
     assert not obeying(TIGHT[0], rules, plan.domain_of[None]).all()
+
+
+class TestParting:
+    """One copy cut into three pieces, from two domains: paper the rule would refuse as one piece."""
+
+    PROBLEM = Job((ModuleShape(2, 2, 1),), dp=2), DEFAULT, (1, 3, 4)
+    RULES = Rules(footprint=True)
+
+    def test_pieces_of_a_copy_come_from_different_domains(self, monkeypatch):
+        bound = shapes.bound(*self.PROBLEM, rules=self.RULES)
+        assert (
+            ruled_optimum(self.PROBLEM, self.RULES)
+            == bound.value
+            == shapes.assemble(bound).cost
+            == 4605
+        )
+        monkeypatch.setattr(Parting, "crowds", lambda *_: [])
+        assert shapes.bound(*self.PROBLEM, rules=self.RULES).value == 4204
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_a_crowd_is_found_where_no_assignment_exists(self, seed):
+        rng = random.Random(seed)
+        pieces = {shape: rng.randint(0, 2) for shape in range(3)}
+        kinds = [frozenset(rng.sample(range(3), rng.randint(1, 3))) for _ in range(3)]
+        domains = {kind: rng.randint(0, 2) for kind in kinds}
+        single = [kind for kind, count in domains.items() for _ in range(count)]
+        wanted = [shape for shape, count in pieces.items() for _ in range(count)]
+        possible = any(
+            all(shape in kind for shape, kind in zip(wanted, chosen, strict=True))
+            for chosen in permutations(single, len(wanted))
+        )
+        crowded = crowd(pieces, domains)
+        assert (crowded is None) == possible
+        if crowded is not None:
+            assert sum(pieces[s] for s in crowded) > sum(1 for kind in single if kind & crowded)
 
 
 def test_slots_that_forget_their_ties_bound_less(monkeypatch):

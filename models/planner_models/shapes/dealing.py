@@ -20,7 +20,7 @@ links, so each adds at least the weight of one to the cost on paper.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from ortools.sat.python import cp_model
@@ -73,6 +73,7 @@ class Dealing:
             dealt = [model.new_int_var(0, most, f"deal[{u},{b}]") for b in self._copies]
             model.add(sum(dealt) == held).with_name(f"dealt[{u}]")
             self.deal.append(dealt)
+        self._by_shape = [having for having, _ in tables]
         for stage, (having, tilings) in enumerate(tables):
             self._tile(stage, having, tilings)
         arcs = relaxation.graph.arcs
@@ -87,6 +88,24 @@ class Dealing:
         """Doubled cost of the links lost."""
         weights = [2 * arc.weight for arc in self._relaxation.graph.arcs for _ in self._copies]
         return cp_model.LinearExpr.weighted_sum(list(chain.from_iterable(self.lost)), weights)
+
+    def parts(self, stage: int, shapes: Collection[int]) -> list[cp_model.LinearExprT]:
+        """[copy] pieces of these shapes on a stage."""
+        having = self._by_shape[stage]
+        lots = [u for shape in shapes for u in having.get(shape, ())]
+        return [sum(self.deal[u][b] for u in lots) for b in self._copies]
+
+    def pieces(self, solver: cp_model.CpSolver, stage: int) -> list[Counter[int]]:
+        """[copy] how many pieces of each shape a solution has on a stage."""
+        return [
+            Counter(
+                {
+                    shape: sum(solver.value(self.deal[u][b]) for u in lots)
+                    for shape, lots in self._by_shape[stage].items()
+                }
+            )
+            for b in self._copies
+        ]
 
     def avoid(self, core: Core) -> None:
         """Make every copy that holds a core lose a link."""

@@ -16,7 +16,7 @@ Subject to
     path[s, v]:       as many paths leave a vertex as reach it; D leave the whole block
     coupling[row]:    pieces of a shape held = pieces of it cut
     dealt[j]:         segments dealt = sum node[k, p] use[p, j]
-    parts, tiled, core: see `dealing`
+    parts, tiled, core: see `dealing`; apart: see `parting`
     target:           cost <= T
 Minimise
     cost: of the patterns, and of the links lost
@@ -36,6 +36,7 @@ from planner_models import interruption
 from planner_models.shapes.column_generation import Evaluation, Relaxation
 from planner_models.shapes.dealing import Dealing, Rows, TooManyTilingsError
 from planner_models.shapes.packing import Packing
+from planner_models.shapes.parting import Parting
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import Pattern
 
@@ -115,6 +116,7 @@ class IntegerMaster:
         for line, pieces in self._pieces.items():
             self.model.add(sum(pieces) == 0).with_name(f"coupling[{line}]")
         self._dealing = self._dealt()
+        self._parting = self._parted()
         cost = relaxation.graph.constant + sum(
             relaxation.pricing[k].cost(pattern) * count
             for k, counts in enumerate(self._node)
@@ -193,6 +195,16 @@ class IntegerMaster:
         except TooManyTilingsError:
             return None
 
+    def _parted(self) -> Parting | None:
+        if self._dealing is None:
+            return None
+        held = [
+            (pricing.rows_of_all(pattern), count)
+            for pricing, node in zip(self._relaxation.pricing, self._node, strict=True)
+            for pattern, count in node.items()
+        ]
+        return Parting(self.model, self._relaxation, held, self._dealing)
+
     def solve(self, packing: Packing, deadline: float | None = None) -> Answer:
         """The optimum, or what is known of it when time runs out.
 
@@ -207,13 +219,15 @@ class IntegerMaster:
         while True:
             solver = quiet_solver(deadline)
             answer = self._answer(solver, interruption.solve(solver, self.model), lower)
-            if answer.solution is None or self._dealing is None:
+            if answer.solution is None or self._dealing is None or self._parting is None:
                 return answer
-            cores = self._dealing.cores(solver, packing)
-            if not cores:
+            cores, crowds = self._dealing.cores(solver, packing), self._parting.crowds(solver)
+            if not cores and not crowds:
                 return answer
             for core in cores:
                 self._dealing.avoid(core)
+            for module, shapes in crowds:
+                self._parting.part(module, shapes)
             lower = answer.lower
 
     def _answer(
