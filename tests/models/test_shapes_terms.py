@@ -6,14 +6,17 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from ortools.sat.python import cp_model
 
 from benchmarks.shapes_bruteforce import optimum, random_problem
 from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes import packing, stages
+from planner_models.shapes import integer_master, packing, stages
 from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
+from planner_models.shapes.column_generation import rounded
+from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
 
@@ -174,3 +177,51 @@ def test_a_link_that_must_be_lost_costs_its_weight():
     bound = shapes.bound(job, weights, capacities)
     assert bound.value == optimum(job, weights, capacities) == 30
     assert (bound.solution.loss, bound.solution.cost) == (2 * 2, 2 * 30)
+
+
+@pytest.mark.parametrize(
+    ("weights", "capacities"),
+    [(Weights(1, 1, 2, 2), [3, 5, 3, 3]), (Weights(2, 1, 1, 4), [2, 3, 3, 3, 4])],
+)
+def test_what_a_core_leaves_as_cheap_is_not_dearer(weights, capacities):
+    """The first answer holds a core, the next costs the same and holds none."""
+    job = Job((ModuleShape(3, 2, 2),), dp=1)
+    bound = shapes.bound(job, weights, capacities)
+    assert bound.packing.cores
+    assert bound.solution.loss == 0
+    assert bound.value == optimum(job, weights, capacities)
+
+
+@pytest.mark.parametrize(
+    ("weights", "capacities", "linear"),
+    [
+        (Weights(4, 1, 1, 1), [3, 2, 4, 5], 20),
+        (Weights(4, 3, 2, 3), [5, 2, 2, 2, 4], 44),
+        (Weights(1000, 100, 1, 10), [2, 2, 3, 3, 5], 2047),
+        (Weights(2, 4, 1, 4), [2, 5, 4, 5], 22),
+    ],
+)
+def test_whole_numbers_alone_close_the_gap_of_prices(weights, capacities, linear, monkeypatch):
+    """Patterns and tilings have to hold the same pieces even where no copies are dealt."""
+    job = Job((ModuleShape(3, 1, 2),), dp=2)
+    monkeypatch.setattr(integer_master, "MOST_DEALS", 0)
+    bound = shapes.bound(job, weights, capacities)
+    assert rounded(bound.prices.total, 1) == linear
+    assert bound.value == optimum(job, weights, capacities) > linear
+
+
+def test_a_master_without_an_answer_proves_nothing(monkeypatch):
+    bound = shapes.bound(*PACKED)
+    master = IntegerMaster.build(bound.relaxation, bound.prices, bound.value)
+    solve = integer_master.interruption.solve
+
+    def unfinished(solver, model):
+        solver.parameters.max_time_in_seconds = 0.0
+        solve(solver, model)
+        return cp_model.UNKNOWN
+
+    monkeypatch.setattr(integer_master.interruption, "solve", unfinished)
+    answer = master.solve(Packing(bound.relaxation.graph))
+    assert answer.solution is None
+    assert not answer.decided
+    assert answer.lower <= 2 * bound.value

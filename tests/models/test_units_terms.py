@@ -215,3 +215,38 @@ def test_the_best_prices_are_kept_and_a_target_is_reached(monkeypatch):
     assert seen != sorted(seen)
     for target in range(full.rounded - 4, full.rounded + 1):
         assert generate(flat, domains, target=target).rounded >= target
+
+
+@pytest.mark.parametrize(
+    ("job", "weights", "capacities", "best", "linear"),
+    [
+        (Job((ModuleShape(1, 1, 3),), 2), Weights(0, 1, 1, 3), [5, 1, 2], 5, 4),
+        (Job((ModuleShape(1, 1, 3),), 3), Weights(0, 4, 1, 1), [3, 1, 3, 5], 6, 5),
+        (Job((ModuleShape(1, 3, 2),), 1), Weights(0, 1, 2, 0), [2, 1, 5, 1], 6, 5),
+        (
+            Job((ModuleShape(1, 4, 2), ModuleShape(1, 1, 2)), 1),
+            Weights(0, 1, 2, 0),
+            [3, 2, 2, 3],
+            12,
+            10,
+        ),
+    ],
+)
+def test_only_complete_lists_prove_more_than_the_linear_programme(
+    job, weights, capacities, best, linear, monkeypatch
+):
+    found = units.bound(job, weights, capacities)
+    assert found.value == found.reached == best == optimum(job, weights, capacities)
+    assert found.proof == "integer"
+    monkeypatch.setattr(gap, "LIMIT", 1)
+    found = units.bound(job, weights, capacities)
+    assert (found.value, found.reached, found.proof) == (linear, best, "linear")
+
+
+def test_an_incumbent_between_two_multiples_is_proven():
+    job, leaves = UNEVEN
+    weights, capacities = Weights(1000, 100, 1, 10), [8 * n for n in leaves]
+    best = units.bound(job, weights, capacities).value
+    assert pipeline_of(job, weights).factor > 8
+    for less in (1, 3):
+        assert units.bound(job, weights, capacities, incumbent=best - less).value >= best - less
