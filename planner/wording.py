@@ -27,9 +27,11 @@ def plural(noun: str) -> str:
     """The plural of a noun, also of names that users give to levels.
 
     Example:
-        >>> [plural(noun) for noun in ("leaf", "pod", "switch", "chassis", "bay", "facility")]
-        ['leaves', 'pods', 'switches', 'chassis', 'bays', 'facilities']
+        >>> [plural(noun) for noun in ("leaf", "pod", "switch", "chassis", "facility", "nvl72")]
+        ['leaves', 'pods', 'switches', 'chassis', 'facilities', 'nvl72 domains']
     """
+    if not noun[-1:].isalpha():
+        return f"{noun} domains"
     if noun.endswith(("is", "ies")):
         return noun
     if noun.endswith(("leaf", "shelf", "half")):

@@ -9,6 +9,7 @@ from planner.feasibility import pinned
 from planner.grid import Grid, Ints
 from planner.machines import Machines
 from planner.spec.problem import Problem
+from planner.wording import a
 
 _PIN = "$.constraints.pins[{}]"
 _LAUNCH = "$.constraints.launch"
@@ -52,7 +53,7 @@ def _refuse_split(pins: Ints, tied: Ties) -> None:
 def _shared(tied: Ties) -> str:
     what = " and ".join(tied.names)
     if len(tied.names) == 1:
-        return f"share a {what} group that must stay inside one {tied.level.name}"
+        return f"share {a(f'{what} group')} that must stay inside one {tied.level.name}"
     return f"are tied to one {tied.level.name} through their {what} groups"
 
 

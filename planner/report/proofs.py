@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from planner.wording import a, number, plural
+from planner.wording import number, plural
 
 _HOW = {
-    "staircases": "the best ranks that {each} could hold, {each} on its own",
-    "shapes": "every way in which {several} can share tensor groups",
-    "units": "every way in which {several} can hold whole tensor groups",
-    "units, all levels together": "every way in which whole tensor groups can lie, at all levels",
-    "runs of consecutive ranks": "every way to cut the ranks into one run a node",
+    "staircases": "the cheapest set of ranks for each {level}, one {level} at a time",
+    "shapes": "weighing every way to share tensor groups between {levels}",
+    "units": "weighing every way to spread whole tensor groups over {levels}",
+    "units, all levels together": "weighing all levels together",
+    "runs of consecutive ranks": "weighing every way to cut the ranks into one run a node",
     "the exact model": "a search through all placements",
+    "nodes and leaves together": "weighing nodes and leaves together",
     "the problem without its rules": "the same job without its constraints",
 }
 """What a formulation looks at, by the name the plan file gives it."""
@@ -27,8 +28,8 @@ def proof_line(entry: dict[str, Any], seconds: float | None) -> str:
 
     Example:
         >>> proof_line({"level": "node", "cost": 84, "bound": 80, "proof": "shapes"}, 0.25)
-        'node: costs 84; no plan costs less than 80, shown after 0.2 s by every way in which \
-nodes can share tensor groups'
+        'node: costs 84; no plan costs less than 80, shown after 0.2 s by weighing every \
+way to share tensor groups between nodes'
     """
     level, cost, bound = entry["level"], entry["cost"], entry["bound"]
     costs = f"{'all levels' if level == 'all' else level}: costs {number(cost)}"
@@ -38,5 +39,5 @@ nodes can share tensor groups'
     limit = "no plan costs less" + ("" if bound == cost else f" than {number(bound)}")
     when = "" if seconds is None else f" after {seconds:.1f} s"
     known = _HOW.get(entry["proof"])
-    how = entry["proof"] if known is None else known.format(each=a(level), several=plural(level))
+    how = entry["proof"] if known is None else known.format(level=level, levels=plural(level))
     return f"{costs}; {limit}, shown{when} by {how}"

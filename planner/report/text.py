@@ -5,7 +5,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planner.plan import Plan
+from planner.feasibility import broken_constraints
+from planner.plan import Plan, megatron_order
 from planner.report.proofs import proof_line
 from planner.report.summary import before_after, datasets_per_host, ring_crossings, summary
 from planner.report.traffic import traffic_table
@@ -38,8 +39,12 @@ def _headline(plan: Plan) -> Text:
         proven = f"at most {above:.2f} % above the optimum (proven bound {number(s['bound'])})"
     else:
         proven = "nothing proven (bound 0)"
+    broken = broken_constraints(
+        plan.problem, plan.grid, megatron_order(plan.machines, plan.grid.world)
+    )
+    note = ", which breaks the constraints" if broken else ""
     ratio = f"{before / cost:.2f}x less than " if 0 < cost < before else ""
-    megatron = f"; {ratio}Megatron's order ({number(before)})"
+    megatron = f"; {ratio}Megatron's order ({number(before)}{note})"
     return Text.assemble(("cost ", ""), (number(cost), "bold"), (f", {proven}{megatron}", ""))
 
 

@@ -95,14 +95,16 @@ def explained(problem: Problem, refusal: Infeasible, options: Options) -> Infeas
     if len(written) > _MOST_LINES:
         lines = [line for line in written if line in named]
         return Infeasible(lines, refusal.reason, refusal.remedy)
+    taken = ""
     if problem.job.dp == "auto" and judge.any_copies(without_lines(problem, []))[0] == "plan":
         # Only the number of copies is too large: it stands in the conflict as if written.
         problem = Problem.model_validate(_with(problem, ["job", "dp"], problem.dp))
+        taken = f" (dp is auto, which took {problem.dp})"
     kept, dropped = _needed(problem, named, judge)
     reason = _words(problem, refusal, kept, dropped, judge)
     remedies = list(_remedies(problem, kept, judge))
-    remedy = " or ".join(remedies) if remedies else refusal.remedy if reason != _PLAIN else None
-    return Infeasible(kept, reason, remedy)
+    general = refusal.remedy if reason == refusal.reason else None
+    return Infeasible(kept, reason + taken, " or ".join(remedies) or general)
 
 
 def _expanded(problem: Problem, refusal: Infeasible) -> list[str]:

@@ -12,6 +12,7 @@ from planner.spec.complaints import json_path
 from planner.spec.problem import Problem
 
 STDIN = "-"
+_SHOWN = 30  # characters of what is no JSON
 
 
 def load(path: str | Path) -> Problem:
@@ -61,15 +62,28 @@ def parse_json(text: str, name: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
-        where = f"{name}: line {error.lineno}, column {error.colno}"
-        got = error.msg if text.strip() else "nothing: the input is empty"
-        raise InputError(Complaint(where, "not JSON", got=got)) from None
+        raise InputError(_not_json(error, text, name)) from None
     except _DuplicateError:
         raise InputError(_duplicate(text, name)) from None
     except RecursionError:
         raise InputError(Complaint(name, "not JSON a problem could use: nested too deep")) from None
     except ValueError as error:
         raise InputError(Complaint(name, "not JSON a problem could use", got=str(error))) from None
+
+
+def _not_json(error: json.JSONDecodeError, text: str, name: str) -> Complaint:
+    """Where the text stops being JSON, what stands there and what should."""
+    where = f"{name}: line {error.lineno}, column {error.colno}"
+    here = text[error.pos :].split("\n", 1)[0].strip()
+    got = repr(here if len(here) <= _SHOWN else f"{here[:_SHOWN]}...") if here else "the end"
+    if not text.strip():
+        got = "nothing: the input is empty"
+    said = error.msg[0].lower() + error.msg[1:]
+    if said.startswith("expecting "):
+        return Complaint(where, "not JSON", got, said.removeprefix("expecting "))
+    if said == "extra data":
+        return Complaint(where, "not JSON", got, "nothing after the first value")
+    return Complaint(where, f"not JSON: {said}", got)
 
 
 class _DuplicateError(Exception):

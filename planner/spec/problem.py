@@ -65,7 +65,7 @@ class Problem(Strict):
     @cached_property
     def dp(self) -> int:
         """Data parallel copies, ``auto`` resolved."""
-        return _resolve_dp(self)
+        return _largest_dp(self) if self.job.dp == "auto" else self.job.dp
 
     @property
     def world_size(self) -> int:
@@ -107,10 +107,9 @@ def _usable(problem: Problem) -> int:
     return len(problem.cluster.machines.usable)
 
 
-def _resolve_dp(problem: Problem) -> int:
+def _largest_dp(problem: Problem) -> int:
+    """What ``auto`` means: the most copies that fit, divide batch and experts, and can hold."""
     job = problem.job
-    if job.dp != "auto":
-        return job.dp
     most = _usable(problem) // job.copy_size
     allowed = allowed_copies(job, problem.objective.traffic, most)
     held = most_copies(job, problem.cluster.machines, problem.constraints.within, allowed)
@@ -132,7 +131,7 @@ def _size_complaints(problem: Problem) -> list[Complaint]:
     need = job.copy_size if job.dp == "auto" else job.copy_size * job.dp
     if need > usable:
         copies = "one data copy" if job.dp == "auto" else f"dp {job.dp}"
-        most = usable // job.copy_size
+        most = _largest_dp(problem)
         remedy = f"dp {most} fits" if most else "not even dp 1 fits"
         return [
             Complaint(

@@ -242,6 +242,7 @@ def test_a_smaller_dp_is_named_where_auto_took_too_many() -> None:
     with pytest.raises(planner.Infeasible) as refused:
         planner.solve(made, workers=1)
     assert "$.job.dp" in refused.value.conflict
+    assert "(dp is auto, which took 2)" in refused.value.reason
     assert "set $.job.dp to 1" in (refused.value.remedy or "")
 
 

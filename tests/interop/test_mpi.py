@@ -1,6 +1,7 @@
 """Open MPI 4 and 5 and MPICH over named hosts: every rank lands where the plan says."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -91,12 +92,10 @@ def test_openmpi_seq(openmpi, exported, make):
     assert seats(done) == planned(plan)
 
 
-@pytest.mark.parametrize("openmpi", [4, 5], indirect=True)
-def test_openmpi_rankfile(openmpi, exported):
+def by_rankfile(folder, openmpi):
+    """The command of the rankfile's own comment."""
     # slot=i pins a rank to core i, so local ranks 0 and 1 need a machine of two cores.
     assert os.cpu_count() >= 2
-    plan = interleaved()
-    folder = exported(plan, "openmpi")
     major_4 = shutil.which("mpirun", path=openmpi["PATH"]) == "/usr/bin/mpirun"
     option = (
         ["-rf", folder / "rankfile"]
@@ -104,9 +103,27 @@ def test_openmpi_rankfile(openmpi, exported):
         else ["--map-by", f"rankfile:file={folder / 'rankfile'}"]
     )
     command = ["mpirun", "-np", 8, "--hostfile", folder / "hostfile", *option]
-    done = run([*command, folder / "wrap.sh", *check(folder)], openmpi)
+    return run([*command, folder / "wrap.sh", *check(folder)], openmpi)
+
+
+@pytest.mark.parametrize("openmpi", [4, 5], indirect=True)
+def test_openmpi_rankfile(openmpi, exported):
+    plan = interleaved()
+    done = by_rankfile(exported(plan, "openmpi"), openmpi)
     assert done.returncode == 0, done.stderr
     assert seats(done) == planned(plan)
+
+
+@pytest.mark.parametrize("openmpi", [4, 5], indirect=True)
+def test_openmpi_wrong_rankfile_names_the_rank(openmpi, exported):
+    folder = exported(interleaved(), "openmpi")
+    text = (folder / "rankfile").read_text()
+    seat_1, seat_2 = (re.search(rf"(?m)^rank {rank}=(.*)$", text)[1] for rank in (1, 2))
+    swapped = text.replace(f"rank 1={seat_1}", f"rank 1={seat_2}")
+    (folder / "rankfile").write_text(swapped.replace(f"rank 2={seat_2}", f"rank 2={seat_1}"))
+    done = by_rankfile(folder, openmpi)
+    assert done.returncode != 0
+    assert "rank 1: host is n4, the plan says n1" in done.stderr + done.stdout
 
 
 @pytest.mark.parametrize("openmpi", [4, 5], indirect=True)

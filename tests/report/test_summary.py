@@ -27,18 +27,18 @@ def printed(plan: Plan) -> str:
     [
         (
             "node", 8490, 8490, "shapes", 0.21,
-            ("node: costs 8,490; no plan costs less, shown after 0.2 s by every way in which nodes can "
-            "share tensor groups"),
+            ("node: costs 8,490; no plan costs less, shown after 0.2 s by weighing every way to "
+            "share tensor groups between nodes"),
         ),
         (
             "leaf", 900, 880.5, "units", 3.0,
-            ("leaf: costs 900; no plan costs less than 880.5, shown after 3.0 s by every way in which "
-            "leaves can hold whole tensor groups"),
+            ("leaf: costs 900; no plan costs less than 880.5, shown after 3.0 s by weighing every "
+            "way to spread whole tensor groups over leaves"),
         ),
         (
             "island", 70, 60, "staircases", None,
-            ("island: costs 70; no plan costs less than 60, shown by the best ranks that an island could "
-            "hold, an island on its own"),
+            ("island: costs 70; no plan costs less than 60, shown by the cheapest set of ranks for each "
+            "island, one island at a time"),
         ),
         (
             "all", 970, 970, "the exact model", 1.0,
@@ -84,6 +84,18 @@ def test_an_irregular_problem_has_a_line_a_level_and_the_plan_keeps_the_names() 
     for name in ("staircases", "shapes", "units"):
         assert name not in proofs
     assert plan.solver["levels"][0]["proof"] in {"staircases", "shapes", "units"}
+
+
+def test_an_order_that_breaks_rules_is_no_bargain() -> None:
+    made = problem(
+        {"nodes": 2, "gpus_per_node": 2},
+        {"decoder": {"tp": 2, "pp": 2}},
+        constraints={"within": {"pp": "node"}},
+    )
+    text = printed(planner.solve(made, workers=1))
+    assert text.startswith(
+        "cost 4,000, proven optimal; Megatron's order (20, which breaks the constraints)\n"
+    )
 
 
 def test_one_host_and_one_idle_gpu_are_singular() -> None:

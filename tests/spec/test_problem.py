@@ -45,6 +45,7 @@ BAD = {
     "absurd gpus": ({"cluster": {"nodes": [{"name": "a", "gpus": 10**9}]}}, r"too many devices"),
     "absurd job": ({"cluster": TWO, "job": {"decoder": {"tp": 10**9, "cp": 10**9}, "dp": 1}}, r"\$\.job: too many slots"),
     "too large": ({"cluster": TWO, "job": {"decoder": {"tp": 8, "ep": 4, "etp": 1}, "dp": 3}}, r"\$\.job\.dp: the job is larger than the machines; got 24 ranks = dp 3 x decoder tp 8 x cp 1 x pp 1; expected at most 16 usable GPUs on 2 nodes; dp 2 fits"),
+    "too large for a rule": ({"cluster": TWO, "job": {"decoder": {"tp": 5}, "dp": 4}, "constraints": {"within": {"tp": "node"}}}, r"\$\.job\.dp: .*got 20 ranks .*; dp 2 fits$"),
     "one copy too large": ({"cluster": TWO, "job": {"decoder": {"tp": 8, "pp": 4}}}, r"\$\.job: the job is larger .*got 32 ranks = one data copy .*not even dp 1 fits"),
     "experts do not divide": ({"cluster": TWO, "job": {"decoder": {"tp": 4, "ep": 3}, "dp": 4}}, r"\$\.job\.decoder: etp x ep must divide tp x cp x dp; got etp 4 x ep 3 = 12 \(etp defaults to tp, as in Megatron\), tp 4 x cp 1 x dp 4 = 16"),
     "no dp for experts": ({"cluster": TWO, "job": {"decoder": {"tp": 4, "ep": 7}}}, r"\$\.job\.dp: no number of data copies that fits"),
@@ -119,7 +120,23 @@ def test_all_complaints_are_listed_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [
-        ("{", r"line 1, column 2: not JSON"),
+        (
+            "{",
+            r"x\.json: line 1, column 2: not JSON; got the end; expected property name enclosed in double quotes",
+        ),
+        ("hello", r"x\.json: line 1, column 1: not JSON; got 'hello'; expected value"),
+        (
+            '{"a": 1\n "b": 2}',
+            r"x\.json: line 2, column 2: not JSON; got '\"b\": 2}'; expected ',' delimiter",
+        ),
+        (
+            '{"a": 1} x',
+            r"x\.json: line 1, column 10: not JSON; got 'x'; expected nothing after the first value",
+        ),
+        (
+            '{"a": "b',
+            r"x\.json: line 1, column 7: not JSON: unterminated string starting at; got '\"b'",
+        ),
         (
             '{"a": 1, "a": 2}',
             r"x\.json: line 1: \$\.a: a key stands twice in one object; got 'a'; expected every key once; it already stands in line 1; drop one of the two",
@@ -134,7 +151,7 @@ def test_all_complaints_are_listed_at_once() -> None:
         ),
         ("[" * 100_000, r"not JSON"),
         ('{"cluster": {"nodes": ' + "9" * 5000 + "}}", r"not JSON a problem could use"),
-        ("", r"line 1, column 1: not JSON"),
+        ("", r"line 1, column 1: not JSON; got nothing: the input is empty; expected value"),
     ],
 )
 def test_what_is_not_json(text: str, pattern: str) -> None:
