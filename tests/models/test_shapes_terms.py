@@ -16,17 +16,27 @@ from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.bounding import relax
 from planner_models.shapes.column_generation import rounded
+from planner_models.shapes.dealing import Dealing
 from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
 
 
-@pytest.mark.parametrize("seed", range(10))
+def several(seed):
+    """Jobs whose slices share plane groups first, then random ones."""
+    slices = [(1, 2, 2), (2, 2, 2), (1, 3, 2), (1, 2, 3)]
+    if seed < len(slices):
+        tp, cp, dp = slices[seed]
+        return Job((ModuleShape(tp, cp, 1),), dp), [cp * dp - 1] * (2 * tp)
+    job, _, capacities = random_problem(random.Random(seed), experts=seed % 2 == 1, most=10)
+    return job, list(capacities)
+
+
+@pytest.mark.parametrize("seed", range(12))
 def test_shares_of_the_planes_are_never_above_what_pieces_pay_together(seed):
-    """Otherwise the search for the cheapest pattern cuts it off; and some share is all there is."""
-    rng = random.Random(seed)
-    job, weights, capacities = random_problem(rng, experts=seed % 2 == 1, most=10)
-    weights = Weights(weights.tp, weights.cp, 7, weights.pp, ep=weights.ep, expt_dp=3)
+    """Otherwise the search for the cheapest pattern cuts it off."""
+    job, capacities = several(seed)
+    weights = Weights(5, 2, 7, 1, ep=1, expt_dp=3)
     graph = relax(job, weights, capacities).graph
     planes = RowPlanes(graph)
     for stage, start in enumerate(graph.offset[:-1]):
@@ -225,3 +235,22 @@ def test_a_master_without_an_answer_proves_nothing(monkeypatch):
     assert answer.solution is None
     assert not answer.decided
     assert answer.lower <= 2 * bound.value
+
+
+def test_cores_are_of_one_kind_of_arc():
+    """The same numbers stand for other shapes in the other module."""
+    job = Job((ModuleShape(2, 1, 2), ModuleShape(3, 1, 2)), dp=1)
+    relaxation = relax(job, Weights(5, 3, 2, 1), [4, 4, 4])
+    graph = relaxation.graph
+    model = cp_model.CpModel()
+    pairs = [(0, 1), (2, 3)]
+    lots = [
+        (tuple(graph.offset[s] + shape for s in pair), model.new_int_var(0, 1, ""))
+        for pair in pairs
+        for shape in (0, 1)
+    ]
+    dealing = Dealing(model, relaxation, lots)
+    dealing.avoid(packing.Core((1, 1), (((0, 0), 1), ((1, 1), 1))))
+    names = [c.name for c in model.proto.constraints if c.name.startswith("core")]
+    arcs = [int(name[5:].split(",")[0]) for name in names]
+    assert [graph.arcs[a].modules for a in arcs] == [(1, 1)]

@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 
 from planner_models import bridge, units
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.units import gap, integer_master
+from planner_models.units import gap, integer_master, whole_groups
 from planner_models.units.column_generation import Generation, generate
 from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.flattening import Flattened
@@ -250,3 +250,10 @@ def test_an_incumbent_between_two_multiples_is_proven():
     assert pipeline_of(job, weights).factor > 8
     for less in (1, 3):
         assert units.bound(job, weights, capacities, incumbent=best - less).value >= best - less
+
+
+def test_a_class_without_patterns_rules_out_the_costs_looked_at_and_no_more():
+    pipeline = pipeline_of(Job((ModuleShape(1, 2, 3),), dp=2), Weights(0, 2, 1, 1))
+    domains, flat = domains_of(pipeline, np.array([5, 4, 4])), Flattened(pipeline, 5)
+    search = whole_groups.Search(pipeline, flat, domains, generate(flat, domains), None)
+    assert search._best([[((0, (2, 2)),)], []], 0, 7) == integer_master.Choice(8, None, ())
