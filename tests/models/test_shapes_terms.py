@@ -2,7 +2,8 @@
 
 import random
 from collections import Counter
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
+from math import gcd
 
 import numpy as np
 import pytest
@@ -11,15 +12,19 @@ from ortools.sat.python import cp_model
 from benchmarks.shapes_bruteforce import optimum, random_problem
 from planner_models import shapes
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.shapes import integer_master, packing, stages
+from planner_models.shapes import atoms, integer_master, packing, stages
 from planner_models.shapes.atoms import SplitBlock
 from planner_models.shapes.blocks import Block, copies_in_block
-from planner_models.shapes.bounding import relax
+from planner_models.shapes.bounding import granularity, relax
 from planner_models.shapes.column_generation import rounded
+from planner_models.shapes.coupling import Coupling
 from planner_models.shapes.dealing import Dealing
 from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
+from tests.oracle.slots_cost import links
+
+WEIGHTS = Weights(5, 3, 2, 1)
 
 
 def several(seed):
@@ -133,9 +138,13 @@ def shape_of(split, held):
     ("tp", "cp", "dp", "ep", "etp", "loose"),
     [(1, 2, 3, 3, 2, 0), (2, 1, 3, 3, 1, 2), (4, 1, 4, 8, 1, 0), (2, 2, 2, 4, 1, 1), (2, 2, 4, 1, 1, 1)],
 )  # fmt: skip
+@pytest.mark.parametrize("alike", [False, True])
 def test_planes_of_split_blocks_are_those_of_the_best_members_but_for_a_few(
-    tp, cp, dp, ep, etp, loose
+    tp, cp, dp, ep, etp, loose, alike, monkeypatch
 ):
+    """Also where pieces do not tell atoms apart, so that several contents are one shape."""
+    if alike:
+        monkeypatch.setattr(atoms, "MOST_CLASSES", 0)
     shape = ModuleShape(tp, cp, 1, ep=ep, etp=etp)
     copies = copies_in_block(Job((shape,), dp))
     weights = Weights(7, 3, 2, 0, ep=3, expt_tp=2, expt_dp=1)
@@ -240,7 +249,7 @@ def test_a_master_without_an_answer_proves_nothing(monkeypatch):
 def test_cores_are_of_one_kind_of_arc():
     """The same numbers stand for other shapes in the other module."""
     job = Job((ModuleShape(2, 1, 2), ModuleShape(3, 1, 2)), dp=1)
-    relaxation = relax(job, Weights(5, 3, 2, 1), [4, 4, 4])
+    relaxation = relax(job, WEIGHTS, [4, 4, 4])
     graph = relaxation.graph
     model = cp_model.CpModel()
     pairs = [(0, 1), (2, 3)]
@@ -254,3 +263,23 @@ def test_cores_are_of_one_kind_of_arc():
     names = [c.name for c in model.proto.constraints if c.name.startswith("core")]
     arcs = [int(name[5:].split(",")[0]) for name in names]
     assert [graph.arcs[a].modules for a in arcs] == [(1, 1)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_costs_are_multiples_of_what_the_kinds_that_occur_have_in_common(seed):
+    """Every slot alone pays links of every kind that occurs."""
+    job, _, _ = random_problem(random.Random(seed), experts=seed % 2 == 1)
+    weights = Weights(*(12 * n for n in random.Random(seed).sample([1, 2, 3, 5, 7, 10, 14, 35], 8)))
+    counted = links(job, range(job.world))
+    occurring = [getattr(weights, kind) for kind, n in counted.items() if n]
+    assert granularity(job, weights) == (gcd(*occurring) or 1)
+
+
+def test_stages_have_prices_of_their_own():
+    graph = relax(Job((ModuleShape(2, 1, 3), ModuleShape(3, 1, 2)), 1), WEIGHTS, [4] * 3).graph
+    coupling = Coupling(graph)
+    lines = [coupling.lines_of([row]) for row in range(graph.rows)]
+    stage = graph.stage_of_row().tolist()
+    for a, b in combinations(range(graph.rows), 2):
+        if stage[a] != stage[b]:
+            assert not {*lines[a]} & {*lines[b]}
