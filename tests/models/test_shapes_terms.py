@@ -179,8 +179,16 @@ def test_pieces_that_were_not_tried_out_are_taken_to_fit(monkeypatch):
     assert shapes.bound(*PACKED).value == 8102
 
 
-def test_a_core_fits_as_soon_as_any_of_its_pieces_is_left_out():
-    bound = shapes.bound(*PACKED)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        PACKED,
+        (Job((ModuleShape(3, 2, 2),), dp=1), Weights(2, 1, 1, 4), [2, 3, 3, 3, 4]),
+        (Job((ModuleShape(3, 2, 2),), dp=1), Weights(1, 2, 1, 2), [3, 3, 3, 3]),
+    ],
+)
+def test_a_core_fits_as_soon_as_any_of_its_pieces_is_left_out(problem):
+    bound = shapes.bound(*problem)
     cores, again = bound.packing.cores, Packing(bound.relaxation.graph)
     assert cores
     arc = bound.relaxation.graph.arcs[0]
@@ -189,6 +197,19 @@ def test_a_core_fits_as_soon_as_any_of_its_pieces_is_left_out():
         assert again.core(arc, pieces) is not None
         for ends in pieces:
             assert again.core(arc, pieces - Counter([ends])) is None
+
+
+def test_pieces_that_have_no_part_in_a_conflict_are_no_part_of_its_core():
+    """A cell more in the copy is not to blame."""
+    bound = shapes.bound(*PACKED)
+    graph, arc = bound.relaxation.graph, bound.relaxation.graph.arcs[0]
+    core = bound.packing.cores[0]
+    cell = int(np.flatnonzero(graph.blocks[0].size == 1)[0])
+    for spare in ((cell, -1), (-1, cell), (cell, cell)):
+        pieces = Counter(dict(core.pieces)) + Counter({spare: 1})
+        found = Packing(graph).core(arc, pieces)
+        assert found is not None
+        assert sum(n for _, n in found.pieces) <= sum(n for _, n in core.pieces)
 
 
 def test_a_link_that_must_be_lost_costs_its_weight():
