@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 EXAMPLE = "planner sweep cluster.json --decoder tp=4,8 --decoder cp=1,2 -o r.csv --plot r.svg"
 SHOWN = 20
 """Rows of the table on the terminal."""
+_WORKED_OUT = {"staircases": "bounds", "candidates": "regular layouts"}
+"""What points alike share, in words; other names as they are."""
 
 
 @click.command("sweep", epilog=EXAMPLE)
@@ -215,7 +217,7 @@ def _show(frame: Any, *, as_json: bool) -> None:
         for reason, count in Counter(frame["reason"].dropna()).most_common():
             click.echo(f"{count} refused: {reason}")
     for name, (asked, computed) in frame.attrs["worked_out"].items():
-        click.echo(f"{name}: asked {asked}, computed {computed}", err=True)
+        click.echo(f"{_WORKED_OUT.get(name, name)}: asked {asked}, computed {computed}", err=True)
 
 
 def _exit_code(statuses: set[str]) -> int:

@@ -74,7 +74,7 @@ def _refuse_crowded(problem: Problem, grid: Grid, pins: Ints, tied: Ties) -> Non
         [*behind, *(_PIN.format(i) for i in which)],
         f"the pins bring {int(need[d])} ranks that stay together to {tied.level.names[d]}, which "
         f"holds {room[d]}",
-        f"pin them to a {tied.level.name} with more usable GPUs",
+        f"pin them to {a(tied.level.name)} with more usable GPUs",
     )
 
 

@@ -16,6 +16,7 @@ from planner.spec.cluster import Cluster, FabricLevel
 from planner.spec.hostlist import fold
 from planner.spec.hosts import Node, NodeItem, expand_hostlist
 from planner.spec.names import did_you_mean
+from planner.wording import a, plural
 
 _GPUS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
@@ -178,8 +179,8 @@ def _joined(
         return level
     built = cluster.machines.level(level.name)
     if domain is None:
-        expected = f"DOMAIN=HOSTLIST, a {level.name} such as {built.names[0]}"
-        raise InputError(Complaint(where, f"the nodes need a {level.name}", expected=expected))
+        expected = f"DOMAIN=HOSTLIST, {a(level.name)} such as {built.names[0]}"
+        raise InputError(Complaint(where, f"the nodes need {a(level.name)}", expected=expected))
     target = _domain_above(cluster, level.name, domain, where)
     of_node = built.domain[cluster.machines.first_device].tolist()
     members: list[list[str]] = [[] for _ in built.names]
@@ -204,7 +205,7 @@ def _domain_above(cluster: Cluster, level: str, domain: str, where: str) -> str:
     wanted = machines.level(level)
     inside = wanted.domain[named.domain == named.names.index(domain)]
     if inside.min() != inside.max():
-        expected = f"DOMAIN=HOSTLIST, DOMAIN a {level}"
-        what = f"the {named.name} {domain!r} holds several {level}s"
+        expected = f"DOMAIN=HOSTLIST, DOMAIN {a(level)}"
+        what = f"the {named.name} {domain!r} holds several {plural(level)}"
         raise InputError(Complaint(where, what, repr(domain), expected))
     return wanted.names[int(inside[0])]

@@ -30,7 +30,7 @@ def test_table_file_picture_and_plans_of_one_sweep(folder):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("tp   pp   dp")
     assert "GB out of nodes" in done.stdout
-    assert "candidates: asked 6, computed 6" in done.stderr
+    assert "regular layouts: asked 6, computed 6" in done.stderr
     frame = pd.read_csv(folder / "r.csv")
     assert len(frame) == 6
     assert frame.node_gb.is_monotonic_increasing

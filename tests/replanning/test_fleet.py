@@ -96,5 +96,5 @@ def test_additions_that_have_no_place(added: str, text: str) -> None:
 
 
 def test_a_domain_must_be_fine_enough() -> None:
-    with pytest.raises(InputError, match="the pod 'pod0' holds several leafs"):
+    with pytest.raises(InputError, match="the pod 'pod0' holds several leaves"):
         extended(LEAVES, ["pod0=new1"])
