@@ -15,7 +15,7 @@ from planner_models.units.column_generation import Generation, generate
 from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.flattening import Flattened
 from planner_models.units.heights import pattern_pairs, pipeline_of
-from planner_models.units.programme import domains_of
+from planner_models.units.programme import Programme, domains_of
 from tests.models.units_cases import WHOLE, domain_of_slots, tiny
 from tests.oracle.slots_cost import cost, optimum
 
@@ -197,24 +197,39 @@ class TestWhatAnUnfinishedMasterProves:
 UNEVEN = Job((ModuleShape(8, 2, 6),), dp=6), [15, 9, 12, 16, 10, 10]
 
 
-def test_the_best_prices_are_kept_and_a_target_is_reached(monkeypatch):
-    job, capacities = UNEVEN
+def pipeline_and_domains(job, capacities):
     pipeline = pipeline_of(job, Weights(1000, 100, 1, 10))
-    domains, flat = domains_of(pipeline, np.array(capacities)), Flattened(pipeline, max(capacities))
-    seen = []
-    priced = Generation._priced
+    return Flattened(pipeline, max(capacities)), domains_of(pipeline, np.array(capacities))
 
-    def recorded(self, prices):
-        seen.append(priced(self, prices))
-        return seen[-1]
 
-    monkeypatch.setattr(Generation, "_priced", recorded)
-    full = generate(flat, domains)
-    assert full.bound == max(seen)
-    assert len(seen) > 5
-    assert seen != sorted(seen)
-    for target in range(full.rounded - 4, full.rounded + 1):
-        assert generate(flat, domains, target=target).rounded >= target
+def test_the_best_prices_are_kept_whenever_the_programme_gives_up(monkeypatch):
+    flat, domains = pipeline_and_domains(*UNEVEN)
+    priced, solve = Generation._priced, Programme.solve
+    fallen = 0
+    for rounds in range(8):
+        seen, left = [], iter(range(rounds))
+
+        def recorded(self, prices, seen=seen):
+            seen.append(priced(self, prices))
+            return seen[-1]
+
+        def stopping(self, left=left):
+            return None if next(left, None) is None else solve(self)
+
+        monkeypatch.setattr(Generation, "_priced", recorded)
+        monkeypatch.setattr(Programme, "solve", stopping)
+        columns = generate(flat, domains)
+        assert columns.bound == max(seen)
+        fallen += seen[-1] < max(seen)
+    assert fallen > 0
+
+
+def test_a_target_is_reached():
+    for leaves in ([15, 9, 12, 16, 10, 10], [15, 9, 12, 16, 10, 13]):
+        flat, domains = pipeline_and_domains(UNEVEN[0], leaves)
+        full = generate(flat, domains).rounded
+        for target in range(full - 6, full + 1):
+            assert generate(flat, domains, target=target).rounded >= target
 
 
 @pytest.mark.parametrize(
