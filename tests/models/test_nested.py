@@ -12,7 +12,8 @@ from planner_models import interruption, nested
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.nested.contents import cheapest_path, cuts_of
 from planner_models.nested.fabric import leaves_of
-from planner_models.nested.leaf_pricing import FAR, MOST_OPEN, LeafPricing
+from planner_models.nested.leaf_costs import MOST_OPEN
+from planner_models.nested.leaf_pricing import FAR, LeafPricing
 from planner_models.nested.relaxation import Prices, Relaxation
 from planner_models.shapes.blocks import Block
 from planner_models.shapes.planes import SCALE
@@ -198,6 +199,11 @@ class TestRelaxation:
         assert self.evaluated(job, weights, (1, 1), [[1, 1], [1, 1]]) == 2 * 2 * 5
         assert self.evaluated(job, weights, (2, 3), [[2], [2]]) == 0
         assert self.evaluated(job, weights, (2, 3), [[1], [1], [1], [1]]) == 2 * 2 * (2 + 3) * 5
+
+    def test_links_that_close_a_cycle_cost_nothing_at_the_leaf_level(self):
+        job, weights = one_module(1, pp=3, dp=2, vpp=2), Weights(0, 0, 0, 5)
+        assert self.evaluated(job, weights, (1, 3), [[3], [3]]) == 0
+        assert self.evaluated(job, weights, (1, 3), [[1, 1, 1], [3]]) == 3 * 2 * 5
 
 
 class TestBound:

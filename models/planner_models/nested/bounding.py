@@ -1,14 +1,15 @@
 """The bound on two levels together, from a job and the nodes of every leaf to an integer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.nested.column_generation import best_prices, rounded
+from planner_models.nested.column_generation import best_prices, over, rounded
 from planner_models.nested.fabric import leaves_of
+from planner_models.nested.integer_master import IntegerMaster
 from planner_models.nested.relaxation import Evaluation, Prices, Relaxation, scaled
 from planner_models.shapes import applies as shapes_apply
 from planner_models.shapes import bounding
@@ -106,12 +107,59 @@ def bound(
         >>> bound(job, Weights(tp=10, cp=0, dp=1, pp=0), (1, 1), [[2, 2], [2]]).value
         65
     """
-    relaxation = Relaxation(job, weights, levels, leaves_of(leaves))
     unit = bounding.granularity(job, weights) * gcd(*levels)
     enough = FAR if incumbent is None else incumbent
+    relaxation, prices = relax_best(
+        job,
+        weights,
+        levels,
+        leaves,
+        enough=enough,
+        granularity=unit,
+        deadline=deadline,
+    )
+    value = rounded(prices.total, unit)
+    for target in targets(value, unit, enough):
+        master = IntegerMaster.build(relaxation, prices, target)
+        if master is None or over(deadline):
+            break
+        answer = master.solve(deadline)
+        value = max(value, min(target + unit, rounded(answer.lower, unit)))
+        if answer.met or not answer.decided:
+            break
+    return NestedBound(value, relaxation, prices)
+
+
+def relax_best(
+    job: Job,
+    weights: Weights,
+    levels: tuple[int, int],
+    leaves: Sequence[Sequence[int]],
+    *,
+    enough: int = FAR,
+    granularity: int = 1,
+    deadline: float | None = None,
+) -> tuple[Relaxation, Evaluation]:
+    """The relaxation, and the prices that prove most; arguments as for `bound`, `best_prices`."""
+    relaxation = Relaxation(job, weights, levels, leaves_of(leaves))
     start = _start(job, scaled(weights, levels[0]), leaves, relaxation, deadline)
-    prices = best_prices(relaxation, start, enough=enough, granularity=unit, deadline=deadline)
-    return NestedBound(rounded(prices.total, unit), relaxation, prices)
+    best = best_prices(relaxation, start, enough=enough, granularity=granularity, deadline=deadline)
+    return relaxation, best
+
+
+def targets(bound: int, granularity: int, below: int) -> Iterator[int]:
+    """Costs to try, from the bound up with doubling steps, all less than `below`.
+
+    Example:
+        >>> list(targets(8, 2, 30))
+        [8, 10, 14, 22, 28]
+    """
+    step, target = max(1, bound // 4000 // granularity) * granularity, bound
+    while target < below - granularity:
+        yield target
+        target, step = target + step, 2 * step
+    if bound < below:
+        yield below - granularity
 
 
 def _start(

@@ -13,7 +13,7 @@ import numpy as np
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no stubs
 
 from planner_models import interruption
-from planner_models.nested.relaxation import Evaluation, Prices, Relaxation
+from planner_models.nested.relaxation import Columns, Evaluation, Prices, Relaxation
 from planner_models.shapes.planes import SCALE
 
 _KEEP = 4
@@ -72,24 +72,24 @@ class Master:
         self._centre, self.reach = centre, reach
         self.columns: dict[Hashable, pywraplp.Variable] = {}
 
-    def add(self, seen: Evaluation) -> int:
-        """Give columns to what an evaluation met; answers how many were new."""
+    def add(self, met: Columns) -> int:
+        """Give variables to columns; answers how many were new."""
         before = len(self.columns)
         offset = self._relaxation.node_graph.offset
         for i, (l, pricing, _) in enumerate(self._relaxation.nodes):
-            for pattern in seen.nodes[i]:
+            for pattern in met.nodes[i]:
                 rows = [("shapes", l, row) for row in pricing.rows_of_all(pattern)]
                 cost = float(pricing.cost(pattern))
                 self._column(("node", i, pattern), cost, rows, [], self._nodes[i])
-        for l, patterns in enumerate(seen.leaves):
+        for l, patterns in enumerate(met.leaves):
             for leaf in patterns:
                 rows = [("held", l, row) for row in leaf.rows]
                 key = ("leaf", l, leaf.rows, leaf.cost)
                 self._column(key, leaf.cost / SCALE, rows, [], self._leaves[l])
-        for s, cut in enumerate(seen.cuts):
+        for s, cut in met.cuts:
             rows = [(kind, l, offset[s] + x) for l, x in cut for kind in ("split", "held")]
             self._column(("cut", s, cut), 0.0, [], rows, self._blocks[s])
-        for (l, s, x), shapes in seen.splits.items():
+        for (l, s, x), shapes in met.splits:
             rows = [("shapes", l, offset[s] + y) for y in shapes]
             self._column(("split", l, s, x, shapes), 0.0, [("split", l, offset[s] + x)], rows, None)
         return len(self.columns) - before
@@ -180,8 +180,8 @@ def best_prices(
     reach = max(_LEAST_REACH, relaxation.dearest / _FIRST_REACH)
     master = Master(relaxation, start, reach)
     best = relaxation.evaluate(start, keep=_KEEP)
-    master.add(best)
-    while rounded(best.total, granularity) < enough and not _over(deadline):
+    master.add(best.met)
+    while rounded(best.total, granularity) < enough and not over(deadline):
         proposal = master.solve()
         if proposal is None:
             break
@@ -192,7 +192,7 @@ def best_prices(
             master.confine(best.prices, 4 * master.reach)
             continue
         seen = relaxation.evaluate(proposal.prices, keep=_KEEP)
-        new = master.add(seen)
+        new = master.add(seen.met)
         hoped, gained = proposal.value - proven, seen.total / SCALE - proven
         if gained > 0:
             best = seen
@@ -210,5 +210,6 @@ def rounded(total: int, granularity: int) -> int:
     return max(0, -(-total // unit)) * granularity
 
 
-def _over(deadline: float | None) -> bool:
+def over(deadline: float | None) -> bool:
+    """Whether it is time to stop: the deadline has passed, or the user asks for it."""
     return interruption.asked() or (deadline is not None and monotonic() >= deadline)

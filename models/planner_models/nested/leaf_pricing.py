@@ -20,15 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner_models.shapes.planes import SCALE
+from planner_models.nested.leaf_costs import LeafCosts
 from planner_models.shapes.stages import StageGraph
 from planner_models.shapes.tilings import Ints
 
 FAR = 1 << 60
 """Above every value."""
-
-MOST_OPEN = 6
-"""Stages that are told apart by whether they are open; of more, none is open, nothing wide."""
 
 Segment = tuple[int, ...]
 """Rows (stage, content) of a segment, in order of the stages."""
@@ -49,14 +46,14 @@ class LeafPattern:
     rows: tuple[int, ...]
 
 
-class _Layer(NamedTuple):
+class Layer(NamedTuple):
     """Cheapest segments that end with one of some contents: [content, size] values."""
 
     values: Ints
     contents: Ints
 
 
-_Table = list[dict[int, _Layer]]
+Table = list[dict[int, Layer]]
 """[last stage][open stages of the segment]."""
 
 
@@ -71,22 +68,11 @@ class LeafPricing:
     """
 
     def __init__(self, graph: StageGraph, *, capacity: int, idle: int) -> None:
-        self._graph = graph
         self.capacity = capacity
         self.least = max(0, capacity - idle)
-        blocks = [graph.block(stage) for stage in range(len(graph.module))]
-        self._stages = range(len(blocks))
-        self._sizes = min(sum(b.cells for b in blocks), capacity) + 1
-        self._size = [b.size for b in blocks]
-        self._own = [SCALE * b.own for b in blocks]
-        self._share, self._wide = _planes(graph, told=len(blocks) <= MOST_OPEN)
-        self._credit = _chain(graph)
-        opening = [SCALE * sum(2 * p.weight * len(p.masks) for p in b.planes) for b in blocks]
-        sets = 1 << len(blocks) if len(blocks) <= MOST_OPEN else 1
-        self._opening = np.array(
-            [sum(opening[s] for s in self._stages if o >> s & 1) for o in range(sets)]
-        )
-        self._refund = _refund(graph, capacity)
+        self.costs = LeafCosts(graph, capacity)
+        cells = sum(graph.block(stage).cells for stage in range(len(graph.module)))
+        self._sizes = min(cells, capacity) + 1
 
     def search(self, price: Ints, keep: int = 1) -> list[LeafPattern]:
         """A cheapest pattern and up to `keep` - 1 others with other stages open, cheapest first.
@@ -95,10 +81,10 @@ class LeafPricing:
             price: [row] price of a content, in units of 1 / SCALE.
             keep: how many patterns.
         """
-        table = self._segments(price)
-        best = self._cheapest(table)
-        filled = _knapsack(best, self.capacity)
-        total = self._opening - self._refund + filled[:, self.least :].min(axis=1)
+        table = self.segments(price)
+        best = self.cheapest(table)
+        filled = knapsack(best, self.capacity)
+        total = self.costs.opening - self.costs.refund + filled[:, self.least :].min(axis=1)
         found = []
         for o in np.argsort(total, kind="stable")[:keep].tolist():
             if total[o] >= FAR // 2:
@@ -115,52 +101,61 @@ class LeafPricing:
 
     def totals(self) -> Ints:
         """[slots] least cost of a leaf that holds so many, from `least` to `capacity`."""
-        free = np.zeros(self._graph.rows, dtype=np.int64)
-        filled = _knapsack(self._cheapest(self._segments(free)), self.capacity)
-        total: Ints = (filled + self._opening[:, None]).min(axis=0)[self.least :] - self._refund
+        free = np.zeros(self.costs.offset[-1], dtype=np.int64)
+        filled = knapsack(self.cheapest(self.segments(free)), self.capacity)
+        total: Ints = (filled + self.costs.opening[:, None]).min(axis=0)[
+            self.least :
+        ] - self.costs.refund
         return total
 
-    def _priced(self, price: Ints, stage: int, *, opened: bool) -> Ints:
-        """[content] value of what lies on a stage."""
-        first = self._graph.offset[stage]
-        value: Ints = self._own[stage] - price[first : first + self._own[stage].size]
-        return value if opened else value + self._share[stage]
-
-    def _segments(self, price: Ints) -> _Table:
-        table: _Table = []
-        for stage in self._stages:
-            layers: dict[int, _Layer] = {}
-            small = self._size[stage] < self._sizes
+    def segments(self, price: Ints) -> Table:
+        """Cheapest segments under [row] prices."""
+        table: Table = []
+        costs = self.costs
+        for stage, size in enumerate(costs.size):
+            fitting = np.flatnonzero(size < self._sizes)
+            reached = self._reached(table, stage, fitting)
+            layers: dict[int, Layer] = {}
             for opened in (False, True):
                 bit = 1 << stage if opened else 0
-                here = np.flatnonzero(small if opened else small & ~self._wide[stage])
-                if not here.size or bit >= len(self._opening):
+                here = np.flatnonzero(opened | ~costs.wide[stage][fitting])
+                if not here.size or bit >= len(costs.opening):
                     continue
-                priced = self._priced(price, stage, opened=opened)[here]
-                size = self._size[stage][here]
-                layers[bit] = _Layer(_begun(priced, size, self._sizes), here)
-                for before, layer in (table[-1] if stage else {}).items():
-                    credit = self._credit[stage - 1][np.ix_(layer.contents, here)]
-                    grown = _extend(layer.values, credit, priced, size)
+                contents = fitting[here]
+                priced = costs.priced(price, stage, opened=opened)[contents]
+                layers[bit] = Layer(_begun(priced, size[contents], self._sizes), contents)
+                for before, values in reached.items():
+                    grown = np.minimum(values[here] + priced[:, None], FAR)
+                    grown[values[here] > FAR // 2] = FAR
                     if not before:
                         grown = np.minimum(grown, layers[bit].values)
-                    layers[before | bit] = _Layer(grown, here)
+                    layers[before | bit] = Layer(grown, contents)
             table.append(layers)
         return table
 
-    def _cheapest(self, table: _Table) -> Ints:
+    def _reached(self, table: Table, stage: int, contents: Ints) -> dict[int, Ints]:
+        """[content, size] segments that go on to a stage, before they pay there, by open stages."""
+        if not stage:
+            return {}
+        credit, size = self.costs.credit[stage - 1][:, contents], self.costs.size[stage][contents]
+        return {
+            before: _extend(layer.values, credit[layer.contents], size)
+            for before, layer in table[-1].items()
+        }
+
+    def cheapest(self, table: Table) -> Ints:
         """[open stages, size] value of the cheapest segment."""
-        best = np.full((len(self._opening), self._sizes), FAR, dtype=np.int64)
+        best = np.full((len(self.costs.opening), self._sizes), FAR, dtype=np.int64)
         for layers in table:
             for mask, layer in layers.items():
                 best[mask] = np.minimum(best[mask], layer.values.min(axis=0))
-        for stage in self._stages:
+        for stage in range(len(self.costs.size)):
             for o in range(len(best)):
                 if o >> stage & 1:
                     best[o] = np.minimum(best[o], best[o ^ 1 << stage])
         return best
 
-    def _trace(self, table: _Table, price: Ints, opened: int, size: int, value: int) -> Segment:
+    def _trace(self, table: Table, price: Ints, opened: int, size: int, value: int) -> Segment:
         """A segment of that size and value where these stages are open."""
         stage, mask = next(
             (stage, mask)
@@ -172,57 +167,18 @@ class LeafPricing:
         rows: list[int] = []
         while True:
             content = int(table[stage][mask].contents[place])
-            rows.append(self._graph.offset[stage] + content)
-            priced = self._priced(price, stage, opened=bool(mask >> stage & 1))
+            rows.append(self.costs.offset[stage] + content)
+            priced = self.costs.priced(price, stage, opened=bool(mask >> stage & 1))
             value -= int(priced[content])
-            size -= int(self._size[stage][content])
+            size -= int(self.costs.size[stage][content])
             if size == 0:
                 return tuple(reversed(rows))
             mask &= ~(1 << stage)
             stage -= 1
             layer = table[stage][mask]
-            credited = layer.values[:, size] - self._credit[stage][layer.contents, content]
+            credited = layer.values[:, size] - self.costs.credit[stage][layer.contents, content]
             place = int(np.argmax(credited == value))
             value = int(layer.values[place, size])
-
-
-def _planes(graph: StageGraph, *, told: bool) -> tuple[list[Ints], list[np.ndarray]]:
-    """[stage][content] share of the planes where a stage is not open, and what is wide."""
-    shares, wide = [], []
-    for block in (graph.block(stage) for stage in range(len(graph.module))):
-        share = np.zeros(block.size.size, dtype=np.int64)
-        all_touched = np.full(block.size.size, told and bool(block.planes))
-        for f, plane in enumerate(block.planes):
-            share += SCALE * 2 * plane.weight * block.rows[f] // block.blocks
-            all_touched &= block.rows[f] == len(plane.masks)
-        shares.append(share)
-        wide.append(all_touched)
-    return shares, wide
-
-
-def _chain(graph: StageGraph) -> list[Ints]:
-    """[content, content] credit between each stage and the next."""
-    credit = {arc.ends: SCALE * arc.credit for arc in graph.arcs}
-    sizes = [graph.block(stage).size.size for stage in range(len(graph.module))]
-    return [
-        credit.get((s, s + 1), np.zeros((sizes[s], sizes[s + 1]), dtype=np.int64))
-        for s in range(len(sizes) - 1)
-    ]
-
-
-def _refund(graph: StageGraph, capacity: int) -> int:
-    """What a leaf saves at most by holding plane groups whole."""
-    sizes: dict[str, list[int]] = {}
-    weight = {}
-    for block in (graph.block(stage) for stage in range(len(graph.module))):
-        for plane in block.planes:
-            slots = plane.masks[0].bit_count() * block.blocks
-            sizes.setdefault(plane.kind, []).extend([slots] * len(plane.masks))
-            weight[plane.kind] = SCALE * 2 * plane.weight
-    return sum(
-        weight[kind] * int(np.searchsorted(np.cumsum(np.sort(slots)), capacity, side="right"))
-        for kind, slots in sizes.items()
-    )
 
 
 def _begun(priced: Ints, size: Ints, sizes: int) -> Ints:
@@ -232,24 +188,22 @@ def _begun(priced: Ints, size: Ints, sizes: int) -> Ints:
     return values
 
 
-def _extend(values: Ints, credit: Ints, priced: Ints, size: Ints) -> Ints:
-    """[content, size] cheapest segments that go on to one more content.
+def _extend(values: Ints, credit: Ints, size: Ints) -> Ints:
+    """[content, size] cheapest segments that go on to one more content, its own value left out.
 
     Args:
         values: [content before, size] cheapest segments so far.
         credit: [content before, content] what the step saves.
-        priced: [content] value of the content.
         size: [content] its cells.
     """
     grown = np.full((size.size, values.shape[1]), FAR, dtype=np.int64)
     for b, cells in enumerate(size.tolist()):
         before = values[:, : values.shape[1] - cells] - credit[:, b : b + 1]
-        step = before.min(axis=0) + priced[b]
-        grown[b, cells:] = np.where(step < FAR // 2, step, FAR)
+        before.min(axis=0, out=grown[b, cells:])
     return grown
 
 
-def _knapsack(best: Ints, capacity: int) -> Ints:
+def knapsack(best: Ints, capacity: int) -> Ints:
     """[open stages, slots] cheapest multiset of segments."""
     filled = np.full((len(best), capacity + 1), FAR, dtype=np.int64)
     filled[:, 0] = 0

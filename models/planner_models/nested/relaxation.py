@@ -60,6 +60,27 @@ Outer = tuple[tuple[int, int], ...]
 """How a block is cut: (class of leaves, content), ascending."""
 
 
+Split = tuple[tuple[int, int, int], tuple[int, ...]]
+"""(class, stage, content), and the shapes it is split into, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What may get variables of its own.
+
+    Attributes:
+        nodes: per (class, capacity) node patterns.
+        leaves: per class leaf patterns.
+        cuts: (stage, how a block is cut).
+        splits: how contents are split.
+    """
+
+    nodes: list[list[Pattern]]
+    leaves: list[list[LeafPattern]]
+    cuts: list[tuple[int, Outer]]
+    splits: list[Split]
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The bound at some prices, and what it met.
@@ -67,18 +88,16 @@ class Evaluation:
     Attributes:
         prices: the prices.
         total: the bound, in units of 1 / SCALE of a doubled cost.
-        nodes: per (class, capacity) the cheap node patterns, cheapest first.
-        leaves: per class the cheap leaf patterns, cheapest first.
-        cuts: [stage] a cheapest way to cut a block.
-        splits: (class, stage, content) of contents cut out, and the shapes they are split into.
+        cheapest: per (class, capacity) the least value of a node pattern.
+        leaves: per class the least value of a leaf pattern.
+        met: cheap patterns of each kind, cheapest first, and cheapest cuts with their splits.
     """
 
     prices: Prices
     total: int
-    nodes: tuple[tuple[Pattern, ...], ...]
-    leaves: tuple[tuple[LeafPattern, ...], ...]
-    cuts: tuple[Outer, ...]
-    splits: dict[tuple[int, int, int], tuple[int, ...]]
+    cheapest: tuple[int, ...]
+    leaves: tuple[int, ...]
+    met: Columns
 
 
 class Relaxation:
@@ -139,38 +158,24 @@ class Relaxation:
     def evaluate(self, prices: Prices, *, keep: int = 1) -> Evaluation:
         """The bound at integer prices, exactly, and `keep` cheap patterns of each kind."""
         total = SCALE * self.constant
-        nodes = []
+        met = Columns([], [], [], [])
+        nodes, leaves = [], []
         for l, pricing, count in self.nodes:
             found = pricing.search(prices.shapes[l], FAR, keep=keep)
+            nodes.append(found[0].value)
             total += count * found[0].value
-            nodes.append(tuple(p.pattern for p in found))
-        patterns = []
+            met.nodes.append([p.pattern for p in found])
         for l, leaf in enumerate(self.leaves):
             cheap = self.leaf_pricing[l].search(prices.contents[l], keep)
+            leaves.append(cheap[0].value)
             total += leaf.count * cheap[0].value
-            patterns.append(tuple(cheap))
-        outers: list[Outer] = []
-        splits: dict[tuple[int, int, int], tuple[int, ...]] = {}
+            met.leaves.append(cheap)
         for m, cuts in enumerate(self.cuts):
             stages = [s for s, module in enumerate(self.node_graph.module) if module == m]
-            total += self._cut(stages, cuts, prices, outers, splits)
-        return Evaluation(
-            prices,
-            total,
-            tuple(nodes),
-            tuple(patterns),
-            tuple(outers),
-            splits,
-        )
+            total += self._cut(stages, cuts, prices, met)
+        return Evaluation(prices, total, tuple(nodes), tuple(leaves), met)
 
-    def _cut(
-        self,
-        stages: Sequence[int],
-        cuts: Cuts,
-        prices: Prices,
-        outers: list[Outer],
-        splits: dict[tuple[int, int, int], tuple[int, ...]],
-    ) -> int:
+    def _cut(self, stages: Sequence[int], cuts: Cuts, prices: Prices, met: Columns) -> int:
         """Price of the blocks of some stages of one module; how they are cut is added."""
         first = np.array(self.node_graph.offset)[stages][:, None]
         rows = first + np.arange(cuts.outer.vertices - 1)
@@ -180,10 +185,12 @@ class Relaxation:
         rest = cuts.outer.to_empty(cheapest)
         for i, stage in enumerate(stages):
             path = cheapest_path(cuts.outer, cheapest[i], rest[i], cuts.outer.vertices - 1)
-            outers.append(tuple(sorted((int(chosen[i, x]), x) for x in path)))
-            for l, x in set(outers[-1]):
+            cut = tuple(sorted((int(chosen[i, x]), x) for x in path))
+            met.cuts.append((stage, cut))
+            for l, x in sorted(set(cut)):
                 shapes = prices.shapes[l][rows[i]]
-                splits[l, stage, x] = cheapest_path(cuts.inner, shapes, inner[l, i], x + 1)
+                split = cheapest_path(cuts.inner, shapes, inner[l, i], x + 1)
+                met.splits.append(((l, stage, x), split))
         return self.blocks * int(rest[:, -1].sum())
 
     @property
