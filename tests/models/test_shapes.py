@@ -17,7 +17,7 @@ from planner_models.shapes.column_generation import rounded
 from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.planes import SCALE, RowPlanes
 from planner_models.shapes.pricing import FAR
-from planner_models.shapes.targets import FEW, Targets
+from planner_models.shapes.targets import ALL_AT_ONCE, FEW, Targets
 from tests.oracle.slots_cost import content_cost, pairs
 
 DEFAULT = Weights(1000, 100, 1, 10, ep=100, expt_tp=1000, expt_dp=1, embd=1)
@@ -294,6 +294,16 @@ def test_targets_start_at_the_bound_and_stop_below_the_incumbent():
     assert list(climbed(Targets(8, 2, 16))) == [8, 10, 14]
 
 
+def test_a_known_plan_is_asked_about_at_once_if_that_takes_few_patterns():
+    targets = Targets(100, 1, 1000, known=True)
+    assert (targets.at, targets.most) == (999, ALL_AT_ONCE)
+    assert targets.shorten()
+    assert (targets.at, targets.most) == (100, FEW)
+    assert list(climbed(targets)) == list(climbed(Targets(100, 1, 1000)))
+    at_once = Targets(100, 1, 1000, known=True)
+    assert list(climbed(at_once)) == [999]
+
+
 def test_a_target_of_far_more_patterns_is_lowered_before_they_are_listed():
     targets = Targets(100, 1, 1000)
     for _ in range(5):
@@ -316,7 +326,7 @@ def test_model_has_the_families_it_documents():
     rules = {c.name.split("[")[0] for c in proto.constraints if c.name}
     assert rules == {
         *("domains", "path", "coupling", "target"),
-        *("dealt", "parts", "tiled", "core"),
+        *("dealt", "parts", "tiled", "order", "core"),
     }
     names = {v.name.split("[")[0] for v in proto.variables}
-    assert names == {"node", "cut", "deal", "part", "lost", "present"}
+    assert names == {"node", "cut", "deal", "part", "tiling", "lost", "present"}

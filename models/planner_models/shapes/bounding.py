@@ -166,7 +166,7 @@ def bound(
     prices, _ = best_prices(relaxation, enough=enough, granularity=unit, deadline=deadline)
     value = rounded(prices.total, unit)
     solution, packing = None, Packing(relaxation.graph)
-    targets = Targets(value, unit, enough)
+    targets = Targets(value, unit, enough, known=incumbent is not None)
     while (target := targets.at) is not None:
         master = IntegerMaster.build(relaxation, prices, target, most=targets.most)
         if master is None:

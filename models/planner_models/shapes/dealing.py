@@ -8,11 +8,13 @@ Data
 Variables
     deal[u, b] >= 0: segments of lot u that lie in copy b.
     part[s, b, shape] >= 0: pieces of a shape on stage s of copy b.
+    tiling[b] >= 0: which tiling copy b has on one stage, the one with most.
     lost[a, b] in {0, 1}: copy b loses a credited link on arc a.
 Subject to
     dealt[u]:         sum_b deal[u, b] = held[u]
     parts[s,b,shape]: part = sum of deal[u, b] over lots with that shape on s
-    tiled[s, b]:      part[s, b, .] is one of the tilings of the block
+    tiled[s, b]:      part[s, b, .] is one of the tilings of the block, on one stage tiling[b]
+    order[b]:         tiling[b] <= tiling[b + 1], since copies are alike
     core[a, b]:       lost[a, b], unless copy b lacks a piece of the core on arc a
 
 Cores are added as they are met. Links lost on different arcs or in different copies are different
@@ -21,7 +23,7 @@ links, so each adds at least the weight of one to the cost on paper.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 from ortools.sat.python import cp_model
 
@@ -74,8 +76,9 @@ class Dealing:
             model.add(sum(dealt) == held).with_name(f"dealt[{u}]")
             self.deal.append(dealt)
         self._by_shape = [having for having, _ in tables]
+        busiest = max(stages, key=lambda stage: len(tables[stage][1]))
         for stage, (having, tilings) in enumerate(tables):
-            self._tile(stage, having, tilings)
+            self._tile(stage, having, tilings, ordered=stage == busiest)
         arcs = relaxation.graph.arcs
         self._having = [self._lots_by_ends(arc, [rows for rows, _ in lots]) for arc in arcs]
         self.lost = [
@@ -171,13 +174,26 @@ class Dealing:
         return having, tilings
 
     def _tile(
-        self, stage: int, having: dict[int, list[int]], tilings: Sequence[Counter[int]]
+        self,
+        stage: int,
+        having: dict[int, list[int]],
+        tilings: Sequence[Counter[int]],
+        *,
+        ordered: bool,
     ) -> None:
         graph = self._relaxation.graph
         if not tilings:
             self._model.add_bool_or(()).with_name(f"tiled[{stage}]")
             return
         allowed = [[tiling[shape] for shape in having] for tiling in tilings]
+        numbers = []
+        if ordered:
+            allowed = [[*parts, number] for number, parts in enumerate(allowed)]
+            numbers = [
+                self._model.new_int_var(0, len(tilings) - 1, f"tiling[{b}]") for b in self._copies
+            ]
+            for b, (number, following) in enumerate(pairwise(numbers)):
+                self._model.add(number <= following).with_name(f"order[{b}]")
         for b in range(graph.block(stage).blocks):
             part = []
             for shape, lots in having.items():
@@ -187,4 +203,5 @@ class Dealing:
                 lying = sum(self.deal[u][b] for u in lots)
                 self._model.add(held == lying).with_name(f"parts{name}")
                 part.append(held)
+            part += numbers[b : b + 1]
             self._model.add_allowed_assignments(part, allowed).with_name(f"tiled[{stage},{b}]")
