@@ -10,7 +10,8 @@ Example:
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # type checkers read it as true; importing `typing` would slow every start
 
 if TYPE_CHECKING:
     from planner.errors import Infeasible, InputError, NoPlan, PlannerError, VerificationError

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from types import FrameType
 
 
 def main() -> None:
@@ -14,7 +13,7 @@ def main() -> None:
     command_line()
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _leave(_signal: int, _frame: object) -> None:
     os._exit(130)
 
 

@@ -50,7 +50,7 @@ class Job(Strict):
     decoder: Module = Field(Module(), description="The decoder (or the only module)")
     encoder: Module | None = Field(None, description="The encoder, if there is one")
     dp: Count | Literal["auto"] = Field(
-        "auto", description="Data parallel copies; auto is the largest that fits"
+        "auto", description="Data parallel copies; auto is the most that fit and lie as within asks"
     )
     order: str = Field(
         DEFAULT_ORDER, description="Megatron's order string, fastest axis of the rank number first"
