@@ -96,3 +96,11 @@ def test_every_family_is_needed(family, monkeypatch) -> None:
 def test_targets_double_their_steps() -> None:
     assert list(targets(8, 2, 30)) == [8, 10, 14, 22, 28]
     assert list(targets(8, 2, 8)) == []
+
+
+def test_what_is_not_decided_is_not_claimed(monkeypatch) -> None:
+    levels, leaves, by_prices = CLOSED[1]
+    monkeypatch.setattr(integer_master, "MOST_WORK", 0.0)
+    assert by_prices <= nested.bound(JOB, WEIGHTS, levels, leaves).value <= 79
+    relaxation, seen = relax_best(JOB, WEIGHTS, levels, leaves)
+    assert not IntegerMaster.build(relaxation, seen, 90).solve().decided

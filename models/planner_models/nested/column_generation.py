@@ -22,6 +22,9 @@ _KEEP = 4
 _SLACK = 1e-6
 """What counts as zero in floating point."""
 
+_MOST_ROUNDS = 3_000
+"""Rounds at most, also where there is no deadline."""
+
 _FIRST_REACH = 16
 """Share of the dearest own cost that prices may move at first."""
 
@@ -181,7 +184,9 @@ def best_prices(
     master = Master(relaxation, start, reach)
     best = relaxation.evaluate(start, keep=_KEEP)
     master.add(best.met)
-    while rounded(best.total, granularity) < enough and not over(deadline):
+    for _ in range(_MOST_ROUNDS):
+        if rounded(best.total, granularity) >= enough or over(deadline):
+            break
         proposal = master.solve()
         if proposal is None:
             break

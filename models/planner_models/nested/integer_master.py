@@ -52,6 +52,9 @@ MOST_ARCS = 20_000
 MOST_DEALS = 20_000
 """Most lots times copies that are dealt; beyond, the deal is left out and the bound is weaker."""
 
+MOST_WORK = 60.0
+"""Deterministic seconds spent on a target at most, also where there is no deadline."""
+
 _Lots = defaultdict[tuple[int, ...], list[cp_model.IntVar]]
 
 
@@ -153,6 +156,7 @@ class IntegerMaster:
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.linearization_level = 2
+        solver.parameters.max_deterministic_time = MOST_WORK
         if deadline is not None:
             solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
         status = interruption.solve(solver, self.model)
