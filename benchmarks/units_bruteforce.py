@@ -26,8 +26,8 @@ def checked(seed: int, *, cutting: bool, experts: bool) -> tuple[bool, bool, boo
     best = optimum(job, weights, capacities)
     if best >= WHOLE:
         return checked(seed + 10**6, cutting=cutting, experts=experts)
-    # One module with experts has a bound of its own on cut groups: half the time it stands alone.
-    alone = experts and len(job.modules) == 1 and seed % 2
+    # One module has a bound of its own on cut groups: half the time it stands alone.
+    alone = len(job.modules) == 1 and seed % 2
     found = units.bound(
         job,
         weights,

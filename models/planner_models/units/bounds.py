@@ -86,10 +86,10 @@ def bound(
     if domains is None or found is None:
         assert cut is not None, "without tensor groups to cut, the slots fit"
         return UnitsBound(cut, None, cut, None, (), "cut")
-    if cut is not None and len(job.modules) == 1 and job.modules[0].ep > 1:
+    whole, reached = max(0, pipeline.links(found.proven)), found.choice.cost
+    if cut is not None and cut < whole and len(job.modules) == 1:
         lanes = job.modules[0].tp
         cut = max(cut, cut_at_prices(pipeline, found.prices, capacities, lanes, weights.tp))
-    whole, reached = max(0, pipeline.links(found.proven)), found.choice.cost
     return UnitsBound(
         whole if cut is None else min(whole, cut),
         whole,

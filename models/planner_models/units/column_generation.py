@@ -118,14 +118,12 @@ class Generation:
                     self.programme.add(k, pattern, self.flat.cost(pattern))
 
     def _shifted(self, pattern: Pattern) -> Iterable[Pattern]:
-        """A pattern, and where heights have many arcs, the same on other stages."""
-        if not pattern or self.programme.listed:
+        """A pattern, and the same on other stages where all blocks and units are of one size."""
+        uniform = np.ptp(self.pipeline.slices) == np.ptp(self.pipeline.size) == 0
+        if not pattern or not uniform:
             return [pattern]
         first = min(p for p, _ in pattern)
         behind = max(p + len(heights) for p, heights in pattern)
-        least = int(self.pipeline.slices.min())
-        if max(max(heights) for _, heights in pattern) > least:
-            return [pattern]
         steps = range(-first, self.pipeline.stages - behind + 1)
         return [tuple((p + step, heights) for p, heights in pattern) for step in steps]
 

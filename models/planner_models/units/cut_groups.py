@@ -18,8 +18,8 @@ Minimise
     sum of f(s[n])
 
 The smallest m that the inequality allows is taken; f1 is the pricing of `contents` at price 0. Two
-modules have no such inequality yet, and it knows no experts (`lanes` does): there a bound by
-staircases stands in for it.
+modules have no such inequality yet, and it knows no experts: there a bound by staircases stands in
+for it. Where all that is not enough, `lanes` has a dearer bound at prices.
 """
 
 from collections.abc import Callable, Sequence

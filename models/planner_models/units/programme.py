@@ -14,6 +14,10 @@ SCALE = 720_720
 LISTED = 1000
 """Arcs of a place up to which all are in the programme from the first; beyond, as they are met."""
 
+MODEST = 16
+"""Part of the dearest cost that slack costs at first. It bounds the prices, and wild prices bring
+many columns that nobody needs: with experts ten times as many rounds at 1 as at 16."""
+
 FALLBACKS = ("use_preprocessing:false", "use_dual_simplex:true", "use_scaling:false")
 """Parameters of GLOP for programmes that it gives up on."""
 
@@ -107,9 +111,8 @@ class Programme:
         self.objective.SetMinimization()
         self.coupling = [self.solver.Constraint(0.0, 0.0) for _ in range(rows.count)]
         self.convexity = [self.solver.Constraint(float(q), float(q)) for q in domains.count]
-        self.penalty = float(
-            max(pipeline.own.max(), pipeline.credit.max(), pipeline.plane.max(), 1)
-        )
+        dearest = max(pipeline.own.max(), pipeline.credit.max(), pipeline.plane.max())
+        self.penalty = max(1.0, float(dearest) / MODEST)
         self.slacks = []
         for row in self.coupling:
             for sign in (1.0, -1.0):
