@@ -210,24 +210,54 @@ def constrained(number: int) -> list[Document]:
     return found
 
 
-def cost_or_nothing(data: Document) -> float:
-    """The cost of an optimal plan, infinite if there is none."""
-    try:
-        return least(data)
-    except Infeasible:
+@cache
+def cheapest(number: int) -> list[tuple[Document, Plan | None]]:
+    """Each of these with an optimal plan, or with None if there is no plan."""
+    found: list[tuple[Document, Plan | None]] = []
+    for data in constrained(number):
+        try:
+            found.append((data, solved(data)))
+        except Infeasible:
+            found.append((data, None))
+    return found
+
+
+def cost_of(plan: Plan | None) -> float:
+    """Its cost, infinite without a plan."""
+    if plan is None:
         return float("inf")
+    assert plan.solver["status"] == "optimal"
+    return plan.solver["cost"]
 
 
 def test_fewer_constraints_never_cost() -> None:
     dearer = impossible = 0
     for number in range(len(PROBLEMS)):
-        costs = [cost_or_nothing(data) for data in constrained(number)]
+        costs = [cost_of(plan) for _, plan in cheapest(number)]
         assert costs == sorted(costs, reverse=True), number
         assert costs[-1] == optimum(number)
         impossible += costs[0] == float("inf")
         dearer += len({c for c in costs if c < float("inf")}) > 1
     assert impossible >= 5
     assert dearer >= 5
+
+
+def test_bounds_by_levels_see_constraints_and_stay_below_the_plans_that_keep_them() -> None:
+    """With an optimal plan at hand, so that only the bounds are at work."""
+    dearer = kept = 0
+    for number in range(len(PROBLEMS)):
+        for data, plan in cheapest(number)[:-1]:
+            if plan is None:
+                continue
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(search, "STEPS", (hinted(plan.placement), *BY_LEVELS))
+                again = solved(data)
+            assert again.solver["cost"] == plan.solver["cost"]
+            assert again.solver["bound"] <= plan.solver["cost"], (number, data)
+            kept += 1
+            dearer += again.solver["bound"] > optimum(number)
+    assert kept >= 30
+    assert dearer >= 2
 
 
 def hinted(placement: Ints) -> Callable[[Search], None]:
