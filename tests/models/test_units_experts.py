@@ -7,9 +7,21 @@ import pytest
 
 from planner_models import units
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.units.assembly import assembled
+from planner_models.units.column_generation import generate
+from planner_models.units.contents import Contents
 from planner_models.units.flattening import Cheapest, Flattened
-from planner_models.units.heights import Pipeline, copies_in_block, pattern_cost, pipeline_of
+from planner_models.units.gap import PatternLists
+from planner_models.units.heights import (
+    Pipeline,
+    copies_in_block,
+    pattern_cost,
+    pattern_pairs,
+    pattern_size,
+    pipeline_of,
+)
 from planner_models.units.lanes import cut_at_prices
+from planner_models.units.programme import domains_of
 from tests.models.units_cases import (
     domain_of_slots,
     every_pattern,
@@ -164,3 +176,66 @@ def test_racks_that_hold_half_an_expert_group_are_solved_to_proof():
     slots = domain_of_slots(job, units.assemble(job, DEFAULT, found))
     assert found.value == found.reached == cost(job, DEFAULT, slots)
     assert [slots.count(n) for n in range(4)] == [12] * 4
+
+
+def test_blocks_of_several_expert_groups_fill_them_one_by_one():
+    job = Job((ModuleShape(1, 1, 1, ep=2), ModuleShape(1, 1, 1, ep=4)), dp=4)
+    pipeline = pipeline_of(job, Weights(0, 0, 0, 0, ep=1, expt_dp=2))
+    assert (pipeline.factor * pipeline.own).tolist() == [[0, 1, 0, 1, 0], [0, 3, 4, 3, 0]]
+    assert (pipeline.factor * pipeline.plane).tolist() == [[0, 4, 4, 8, 8], [0, 0, 0, 0, 0]]
+    flat = Flattened(pipeline, 4)
+    for height in range(1, 5):
+        pattern = ((0, (height,)),)
+        assert flat.cost(pattern) == pattern_cost(pipeline, pattern)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_stage_to_be_touched_is_paid_in_values_traces_and_lists(seed):
+    pipeline = pipeline_of(
+        Job((ModuleShape(1, 1, 3, ep=3),), dp=9), Weights(0, 0, 1, 1, ep=1, expt_dp=2)
+    )
+    prices = random_prices(np.random.default_rng(seed), pipeline) // 2
+    segments = every_segment(pipeline, 5)
+    for part in Flattened(pipeline, 5).parts[1:]:
+        contents = Contents(part.pipeline, prices, 4, 5, part.touched)
+        for size in range(1, 6):
+
+            def price(pattern, part=part):
+                earned = int((prices * pattern_pairs(pipeline, pattern)).sum())
+                return 4 * part.cost(pattern) - earned
+
+            value = int(contents.value[size])
+            assert value >= min(map(price, every_pattern(pipeline, segments, size)))
+            traced = contents.pattern(size)
+            assert pattern_size(pipeline, traced) == size
+            assert price(traced) <= value
+            for pattern in PatternLists(contents).patterns(size, value + 6):
+                assert price(pattern) <= value + 6
+
+
+@pytest.mark.parametrize("capacities", [[4, 4], [3, 3, 2]])
+def test_a_cut_group_is_cut_in_two_domains(capacities):
+    pipeline = pipeline_of(Job((ModuleShape(2, 1, 1, ep=2),), dp=3), Weights(1, 0, 0, 0))
+    assert cut_at_prices(pipeline, np.zeros_like(pipeline.credit), capacities, 2, 1) == 2
+
+
+def test_columns_fit_their_domains_where_units_differ_in_size():
+    job = Job((ModuleShape(1, 1, 2), ModuleShape(2, 1, 2)), dp=2)
+    pipeline = pipeline_of(job, Weights(0, 1, 1, 1))
+    domains = domains_of(pipeline, np.array([5, 4, 3]))
+    columns = generate(Flattened(pipeline, 5), domains)
+    for k, patterns in enumerate(columns.patterns):
+        sizes = [pattern_size(pipeline, pattern) for pattern in patterns]
+        assert domains.least[k] <= min(sizes)
+        assert max(sizes) <= domains.capacity[k]
+
+
+def test_domains_keep_their_places_in_all_blocks_of_a_stage():
+    # Otherwise more rings between the blocks would leave their domain than the patterns pay for.
+    pipeline = pipeline_of(
+        Job((ModuleShape(1, 1, 1, ep=4),), dp=12), Weights(0, 0, 0, 0, ep=1, expt_dp=1)
+    )
+    large, small = ((0, (3,)),) * 3, ((0, (1,)),) * 3
+    placed = assembled(pipeline, [small, large])[0]
+    assert (placed == placed[0]).all()
+    assert sorted(placed[0].tolist()) == [0, 1, 1, 1]
