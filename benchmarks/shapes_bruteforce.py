@@ -48,7 +48,8 @@ def ruled_problem(
     """A problem whose context slices are under rules, with few enough placements to try all."""
     while True:
         job = _random_job(rng, not tied and rng.random() < 0.3, slices=(1, 2, 2, 3, 4, 4, 5, 6))
-        largest = gcd(*(m.cp for m in job.modules))
+        slices = [m.cp for m in job.modules]
+        largest = gcd(*slices) if min(slices) == gcd(*slices) else 1  # uneven bridges know no ties
         ties = [h for h in range(2, largest + 1) if largest % h == 0] if tied else [1]
         if not 3 <= job.world <= most or not ties or max(m.cp for m in job.modules) == 1:
             continue

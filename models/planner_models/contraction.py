@@ -8,7 +8,8 @@ of a job with cp / h slices, and a domain of k places holds k div h of those:
   stay. The same holds for one left with a single member, which is never cut.
 
 So the placements of both jobs are the same, at the same cost. Expert groups may part slots that
-belong together; jobs with experts are refused.
+belong together, and where neither module's slices divide the other's, tied ones share more bridge
+links with some than with others; such jobs are refused.
 """
 
 from collections.abc import Sequence
@@ -63,11 +64,12 @@ def contract(job: Job, weights: Weights, capacities: Sequence[int], tied: int) -
         tied: slices that every domain holds all of or none; divides cp in every module.
 
     Raises:
-        ValueError: it does not divide cp, or the job has experts.
+        ValueError: it does not divide cp, the job has experts, or an uneven bridge.
     """
     if tied == 1:
         return Contraction(job, weights, tuple(capacities), 1)
-    if any(m.cp % tied or m.ep > 1 for m in job.modules):
+    fewest, most = min(m.cp for m in job.modules), max(m.cp for m in job.modules)
+    if most % fewest or any(m.cp % tied or m.ep > 1 for m in job.modules):
         raise ValueError(f"{tied} context slices cannot be one where experts or other cp cut them")
     modules = tuple(replace(m, cp=m.cp // tied) for m in job.modules)
     heavier = {kind: tied * getattr(weights, kind) for kind in ("tp", "pp", "embd")}

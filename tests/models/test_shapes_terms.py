@@ -11,6 +11,7 @@ from ortools.sat.python import cp_model
 
 from benchmarks.shapes_bruteforce import optimum, random_problem
 from planner_models import shapes
+from planner_models.contraction import contract
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.shapes import atoms, integer_master, packing, stages
 from planner_models.shapes.atoms import SplitBlock
@@ -22,7 +23,7 @@ from planner_models.shapes.dealing import Dealing
 from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
-from tests.oracle.slots_cost import links
+from tests.oracle.slots_cost import cost, links
 
 WEIGHTS = Weights(5, 3, 2, 1)
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
@@ -332,3 +333,18 @@ def test_stages_have_prices_of_their_own():
     for a, b in combinations(range(graph.rows), 2):
         if stage[a] != stage[b]:
             assert not {*lines[a]} & {*lines[b]}
+
+
+def test_slices_of_an_uneven_bridge_are_not_tied():
+    """Of six beside four, two neighbours share three links with some and one with others."""
+    job = Job((ModuleShape(1, 6, 1), ModuleShape(1, 4, 1)), dp=1)
+    with pytest.raises(ValueError, match="other cp cut them"):
+        contract(job, WEIGHTS, [4, 6], 2)
+    for encoder, decoder in ((2, 6), (6, 2), (4, 8)):
+        job = Job((ModuleShape(2, encoder, 1), ModuleShape(1, decoder, 2)), dp=2)
+        small = contract(job, WEIGHTS, [8] * 9, 2)
+        rng = np.random.default_rng(encoder)
+        for _ in range(10):
+            placed = rng.integers(0, 3, small.job.world)
+            whole = small.expanded(placed).tolist()
+            assert cost(small.job, small.weights, placed.tolist()) == cost(job, WEIGHTS, whole)
