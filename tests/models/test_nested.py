@@ -10,7 +10,7 @@ import pytest
 from benchmarks.nested_bruteforce import optimum, random_problem
 from planner_models import interruption, nested
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.nested.contents import cheapest_path, cuts_of
+from planner_models.nested.contents import cheap_paths, cheapest_path, cuts_of
 from planner_models.nested.fabric import leaves_of
 from planner_models.nested.leaf_costs import MOST_OPEN
 from planner_models.nested.leaf_pricing import FAR, LeafPricing
@@ -76,6 +76,17 @@ class TestCuts:
             path = cheapest_path(cuts.inner, price, rest, content + 1)
             assert self.BLOCK.size[list(path)].sum() == size
             assert price[list(path)].sum() == rest[content + 1]
+
+    def test_cheap_paths_start_with_the_cheapest_and_differ_in_their_first_step(self):
+        cuts = cuts_of(self.BLOCK, largest=4)
+        price = np.array(random.Random(2).choices(range(50, 100), k=len(self.BLOCK)))
+        rest = cuts.outer.to_empty(price[None])[0]
+        paths = cheap_paths(cuts.outer, price, rest, 5)
+        paid = [price[list(path)].sum() for path in paths]
+        assert paid == sorted(paid)
+        assert paid[0] == rest[-1]
+        assert len(paths) == len({tuple(path) for path in paths}) == 5
+        assert {self.BLOCK.size[list(path)].sum() for path in paths} == {6}
 
 
 class TestLeafPricing:

@@ -16,8 +16,8 @@ from planner_models import interruption
 from planner_models.nested.relaxation import Columns, Evaluation, Prices, Relaxation
 from planner_models.shapes.planes import SCALE
 
-_KEEP = 4
-"""Patterns of each kind that join the programme a round."""
+_KEEP = 24
+"""Patterns of each kind, and ways to cut a block, that join the programme a round."""
 
 _SLACK = 1e-6
 """What counts as zero in floating point."""

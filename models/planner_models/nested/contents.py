@@ -87,3 +87,19 @@ def cheapest_path(graph: TilingGraph, price: Ints, to_empty: Ints, vertex: int) 
         removed.append(int(graph.shape[best]))
         vertex = int(graph.head[best])
     return tuple(sorted(removed))
+
+
+def cheap_paths(
+    graph: TilingGraph, price: Ints, to_empty: Ints, keep: int
+) -> list[tuple[int, ...]]:
+    """Paths from the whole block, cheapest first: a cheapest one for each of `keep` first steps."""
+    first = int(np.searchsorted(graph.tail, graph.vertices - 1))
+    through = price[graph.shape[first:]] + to_empty[graph.head[first:]]
+    steps = first + np.argsort(through, kind="stable")[:keep]
+    return [
+        (
+            int(graph.shape[step]),
+            *cheapest_path(graph, price, to_empty, int(graph.head[step])),
+        )
+        for step in steps.tolist()
+    ]

@@ -32,7 +32,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner_models.job import Job, Weights
-from planner_models.nested.contents import Cuts, cheapest_path, cuts_of
+from planner_models.nested.contents import Cuts, cheap_paths, cheapest_path, cuts_of
 from planner_models.nested.fabric import Leaf
 from planner_models.nested.leaf_pricing import LeafPattern, LeafPricing
 from planner_models.shapes.blocks import Block
@@ -90,7 +90,7 @@ class Evaluation:
         total: the bound, in units of 1 / SCALE of a doubled cost.
         cheapest: per (class, capacity) the least value of a node pattern.
         leaves: per class the least value of a leaf pattern.
-        met: cheap patterns of each kind, cheapest first, and cheapest cuts with their splits.
+        met: cheap patterns of each kind, cheap cuts, and splits of what they cut out.
     """
 
     prices: Prices
@@ -156,7 +156,7 @@ class Relaxation:
         return self.cuts[self.node_graph.module[stage]]
 
     def evaluate(self, prices: Prices, *, keep: int = 1) -> Evaluation:
-        """The bound at integer prices, exactly, and `keep` cheap patterns of each kind."""
+        """The bound at integer prices, exactly, and `keep` cheap columns of each kind."""
         total = SCALE * self.constant
         met = Columns([], [], [], [])
         nodes, leaves = [], []
@@ -172,10 +172,12 @@ class Relaxation:
             met.leaves.append(cheap)
         for m, cuts in enumerate(self.cuts):
             stages = [s for s, module in enumerate(self.node_graph.module) if module == m]
-            total += self._cut(stages, cuts, prices, met)
+            total += self._cut(stages, cuts, prices, keep, met)
         return Evaluation(prices, total, tuple(nodes), tuple(leaves), met)
 
-    def _cut(self, stages: Sequence[int], cuts: Cuts, prices: Prices, met: Columns) -> int:
+    def _cut(
+        self, stages: Sequence[int], cuts: Cuts, prices: Prices, keep: int, met: Columns
+    ) -> int:
         """Price of the blocks of some stages of one module; how they are cut is added."""
         first = np.array(self.node_graph.offset)[stages][:, None]
         rows = first + np.arange(cuts.outer.vertices - 1)
@@ -184,10 +186,12 @@ class Relaxation:
         chosen, cheapest = price.argmin(axis=0), price.min(axis=0)
         rest = cuts.outer.to_empty(cheapest)
         for i, stage in enumerate(stages):
-            path = cheapest_path(cuts.outer, cheapest[i], rest[i], cuts.outer.vertices - 1)
-            cut = tuple(sorted((int(chosen[i, x]), x) for x in path))
-            met.cuts.append((stage, cut))
-            for l, x in sorted(set(cut)):
+            found = {
+                tuple(sorted((int(chosen[i, x]), x) for x in path))
+                for path in cheap_paths(cuts.outer, cheapest[i], rest[i], keep)
+            }
+            met.cuts.extend((stage, cut) for cut in sorted(found))
+            for l, x in sorted({piece for cut in found for piece in cut}):
                 shapes = prices.shapes[l][rows[i]]
                 split = cheapest_path(cuts.inner, shapes, inner[l, i], x + 1)
                 met.splits.append(((l, stage, x), split))
