@@ -4,7 +4,7 @@ Every candidate is a permutation of the trainer ranks laid on a permutation of t
 On regular machines one of them is optimal; elsewhere they are where the search starts from.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations, product
 from math import prod
@@ -174,13 +174,24 @@ def lay(slots: Ints, devices: Ints) -> Ints:
 
 
 def best_axis_order(
-    grid: Grid, machines: Machines, weights: dict[str, int], level_weights: Sequence[int]
+    grid: Grid,
+    machines: Machines,
+    weights: dict[str, int],
+    level_weights: Sequence[int],
+    keeps: Callable[[Ints], bool] | None = None,
 ) -> tuple[int, Ints]:
     """Cost and placement of the best plain axis order on the nodes as given.
 
     What tuning order strings can reach. Each module has an order of its own; two modules lie one
     behind the other, as a whole or for each index of slowest axes they share (dp, cp). Their costs
     add up but for the bridge, so every order of a module is scored once.
+
+    Args:
+        grid: the job.
+        machines: the devices.
+        weights: cost of a link by kind.
+        level_weights: cost factor of each level, finest first.
+        keeps: whether a placement keeps what must hold; orders that do go before all others.
 
     Example:
         >>> from planner.spec.problem import Problem
@@ -203,15 +214,18 @@ def best_axis_order(
             own.append([(score(one, machines, weights, level_weights, p), p) for p in orders])
         found += [(sum(c for c, _ in parts), [p for _, p in parts]) for parts in product(*own)]
     best: tuple[int, Ints] | None = None
+    any_best: tuple[int, Ints] | None = None
     for cost, placements in sorted(found, key=itemgetter(0)):
         if best is not None and cost >= best[0]:
             break  # the bridge only adds
         whole = _joined(grid, placements)
         whole_cost = cost + _bridge_cost(grid, machines, weights, level_weights, whole)
-        if best is None or whole_cost < best[0]:
+        if any_best is None or whole_cost < any_best[0]:
+            any_best = (whole_cost, whole)
+        if (best is None or whole_cost < best[0]) and (keeps is None or keeps(whole)):
             best = (whole_cost, whole)
-    assert best is not None
-    return best
+    assert any_best is not None
+    return best or any_best
 
 
 def _shared_axes(grid: Grid) -> Iterator[tuple[str, ...]]:

@@ -53,6 +53,16 @@ def test_copies_of_both_modules_side_by_side_beat_one_module_behind_the_other() 
     assert sorted(placement.tolist()) == list(range(56))
 
 
+def test_orders_that_keep_what_must_hold_go_first() -> None:
+    problem = Problem.model_validate(MISFIT)
+    grid, machines = Grid.of(problem), problem.cluster.machines
+    weighing = weigh(problem, grid, machines)
+    given = (grid, machines, weighing.kinds, weighing.levels)
+    cost, placement = best_axis_order(*given, lambda placed: bool((np.diff(placed) == 1).all()))
+    assert (cost, placement.tolist()) == (11716, list(range(56)))
+    assert best_axis_order(*given, lambda _: False)[0] == 11684  # none does: the best of all
+
+
 @pytest.mark.parametrize("block", range(3))
 def test_no_order_is_cheaper(block: int) -> None:
     for seed in range(8 * block, 8 * (block + 1)):

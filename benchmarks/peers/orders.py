@@ -2,6 +2,7 @@
 
 from benchmarks.peers.task import Limits, Task
 from planner import baseline
+from planner.feasibility import broken_constraints
 from planner.grid import Ints
 from planner.plan import megatron_order as laid_in_order
 
@@ -12,5 +13,12 @@ def megatron_order(task: Task, _: Limits) -> Ints:
 
 
 def best_axis_order(task: Task, _: Limits) -> Ints:
-    """The cheapest order of the axes on the nodes as given, each module in an order of its own."""
-    return baseline.best_axis_order(task.grid, task.machines, task.kinds, task.levels)[1]
+    """The cheapest order of the axes on the nodes as given, each module in an order of its own.
+
+    Of those that keep the hard constraints, if any does.
+    """
+
+    def keeps(placement: Ints) -> bool:
+        return not broken_constraints(task.problem, task.grid, placement)
+
+    return baseline.best_axis_order(task.grid, task.machines, task.kinds, task.levels, keeps)[1]
