@@ -14,12 +14,12 @@ from planner_models.units import gap, integer_master, whole_groups
 from planner_models.units.column_generation import Generation, generate
 from planner_models.units.cut_groups import cut_bound, shared_out
 from planner_models.units.flattening import Flattened
-from planner_models.units.heights import pattern_pairs, pipeline_of
+from planner_models.units.heights import copies_in_block, pattern_cost, pattern_pairs, pipeline_of
 from planner_models.units.lanes import cut_at_prices
 from planner_models.units.programme import domains_of
-from tests.models.units_cases import WHOLE, domain_of_slots, tiny
+from tests.models.units_cases import WHOLE, domain_of_slots, every_pattern, every_segment, tiny
 from tests.oracle import all_placements
-from tests.oracle.slots_cost import cost, optimum, rings
+from tests.oracle.slots_cost import content_cost, cost, optimum, rings
 
 
 def most_pairs(before, after):
@@ -305,3 +305,58 @@ def test_lanes_at_any_prices_bound_every_placement_that_cuts_a_tensor_group():
         compared += 1
         tight += max(found) == best
     assert tight >= 50
+
+
+TWO_GROUPS = Job((ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(1, 1, 1, ep=4, etp=1)), dp=8)
+LANES = Job((ModuleShape(2, 1, 1, ep=2, etp=2), ModuleShape(1, 1, 1, ep=4, etp=1)), dp=8)
+SLICES = Job((ModuleShape(1, 2, 1, ep=4, etp=1),), dp=4)
+
+
+@pytest.mark.parametrize("job", [TWO_GROUPS, LANES, SLICES])
+def test_heights_of_blocks_with_experts_cost_what_their_best_units_do(job):
+    """Encoder units of one block, or of the same in all blocks, against every choice of them."""
+    k, shape = copies_in_block(job), job.modules[0]
+    units_in_block = k * shape.cp
+    for weights in (Weights(0, 3, 0, 0, ep=5), Weights(0, 0, 0, 0, expt_dp=7), Weights(0, 0, 2, 0)):
+        pipeline = pipeline_of(job, weights)
+        for h in range(1, units_in_block + 1):
+            one, every = [], []
+            for chosen in combinations(range(units_in_block), h):
+                slots = [u * shape.tp + t for u in chosen for t in range(shape.tp)]
+                step = units_in_block * shape.tp
+                spread = [s + step * b for b in range(job.dp // k) for s in slots]
+                one.append(content_cost(job, weights, slots))
+                every.append(content_cost(job, weights, spread))
+            own, blocks = int(pipeline.own[0, h]), job.dp // k
+            plane, refund = int(pipeline.plane[0, h]), int(pipeline.refund[0, h])
+            assert pipeline.factor * (own + plane) == min(one)
+            assert pipeline.factor * (blocks * own + plane - refund) == min(every)
+
+
+def test_expert_groups_over_all_copies_have_no_data_rings():
+    job = Job((ModuleShape(1, 1, 2, ep=4, etp=1),), dp=4)
+    for capacities in ([3, 3, 2], [5, 3]):
+        free, dear = (
+            units.bound(job, Weights(0, 0, 0, 1, ep=1, expt_dp=n), capacities).value for n in (0, 9)
+        )
+        assert free == dear == optimum(job, Weights(0, 0, 0, 1, ep=1), capacities)
+
+
+@pytest.mark.parametrize("dp", [4, 8])
+@pytest.mark.parametrize("shape", [ModuleShape(1, 1, 1, ep=2, etp=1), ModuleShape(1, 1, 1)])
+def test_flat_planes_never_ask_more_of_a_pattern_than_it_costs(shape, dp):
+    """One block a stage and two; the least of the flat pipelines is often just that."""
+    job = Job((shape, ModuleShape(1, 1, 1, ep=4, etp=1)), dp)
+    pipeline = pipeline_of(job, Weights(0, 1, 3, 1, ep=1, expt_dp=5))
+    tight = compared = 0
+    for capacity in (3, 6):
+        flat = Flattened(pipeline, capacity)
+        segments = every_segment(pipeline, capacity)
+        for size in range(1, capacity + 1):
+            for pattern in every_pattern(pipeline, segments, size):
+                here = Counter(p for first, hs in pattern for p in range(first, first + len(hs)))
+                if max(here.values()) <= pipeline.copies:
+                    assert flat.cost(pattern) <= pattern_cost(pipeline, pattern), pattern
+                    tight += flat.cost(pattern) == pattern_cost(pipeline, pattern)
+                    compared += 1
+    assert tight > compared / 4
