@@ -11,7 +11,7 @@ from planner_models.units.assembly import assembled
 from planner_models.units.column_generation import generate
 from planner_models.units.contents import Contents
 from planner_models.units.flattening import Cheapest, Flattened
-from planner_models.units.gap import PatternLists
+from planner_models.units.gap import PatternLists, survivors
 from planner_models.units.heights import (
     Pipeline,
     copies_in_block,
@@ -21,7 +21,7 @@ from planner_models.units.heights import (
     pipeline_of,
 )
 from planner_models.units.lanes import cut_at_prices
-from planner_models.units.programme import domains_of
+from planner_models.units.programme import SCALE, domains_of
 from tests.models.units_cases import (
     domain_of_slots,
     every_pattern,
@@ -230,12 +230,35 @@ def test_columns_fit_their_domains_where_units_differ_in_size():
         assert max(sizes) <= domains.capacity[k]
 
 
-def test_domains_keep_their_places_in_all_blocks_of_a_stage():
-    # Otherwise more rings between the blocks would leave their domain than the patterns pay for.
+def test_a_domain_keeps_its_places_in_other_blocks_of_a_stage():
+    # Domain 2 holds three units of one block and two of the other: three rings between them.
     pipeline = pipeline_of(
-        Job((ModuleShape(1, 1, 1, ep=4),), dp=12), Weights(0, 0, 0, 0, ep=1, expt_dp=1)
+        Job((ModuleShape(1, 1, 1, ep=4),), dp=8), Weights(0, 0, 0, 0, ep=1, expt_dp=1)
     )
-    large, small = ((0, (3,)),) * 3, ((0, (1,)),) * 3
-    placed = assembled(pipeline, [small, large])[0]
-    assert (placed == placed[0]).all()
-    assert sorted(placed[0].tolist()) == [0, 1, 1, 1]
+    patterns = [((0, (1,)),), ((0, (2,)),), ((0, (2,)), (0, (3,)))]
+    placed = assembled(pipeline, patterns)[0]
+    assert np.bincount(placed.ravel()).tolist() == [1, 2, 5]
+    assert (placed == 2).any(axis=0).sum() == 3
+
+
+def test_survivors_are_all_patterns_within_the_gap_whatever_their_heights():
+    weights = Weights(0, 0, 0, 2, ep=1, expt_dp=2)
+    pipeline = pipeline_of(Job((ModuleShape(1, 1, 2, ep=3),), dp=6), weights)
+    assert pipeline.symmetric
+    flat, domains = Flattened(pipeline, 5), domains_of(pipeline, np.array([5, 5, 2]))
+    columns = generate(flat, domains)
+    high = columns.rounded + 2
+    listed = survivors(flat, domains, columns, high)
+    assert listed.complete
+    cheapest = Cheapest(flat, columns.prices, SCALE).value
+    segments = every_segment(pipeline, 5)
+    for k, capacity in enumerate(domains.capacity.tolist()):
+        budget = int(cheapest[capacity]) + SCALE * high - columns.bound
+        within = [
+            p
+            for p in every_pattern(pipeline, segments, capacity)
+            if fits(pipeline, p) and reduced(pipeline, columns.prices, SCALE, p) <= budget
+        ]
+        assert {pattern_pairs(pipeline, p).tobytes() for p in within} <= {
+            pattern_pairs(pipeline, p).tobytes() for p in listed.patterns[k]
+        }
