@@ -7,6 +7,7 @@ import pytest
 from benchmarks.nested_bruteforce import optimum
 from planner_models import nested
 from planner_models.job import Job, ModuleShape, Weights
+from planner_models.nested.column_generation import rounded
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,22 @@ def test_links_that_close_a_lane_only_add_to_the_bound(shape, dp, tied, weights,
     opened = Job((replace(shape, vpp=1),), dp)
     closed, chain = (nested.bound(j, weights, levels, leaves).value for j in (job, opened))
     assert 0 < chain <= closed <= optimum(job, weights, levels, leaves)
+
+
+@pytest.mark.parametrize(
+    ("modules", "dp", "weights", "levels", "leaves", "linear"),
+    [
+        ([ModuleShape(1, 2, 1)], 4, Weights(0, 21, 21, 0), (1, 1), ((1, 2, 3), (3,)), 148),
+        ([ModuleShape(3, 1, 1)], 2, Weights(7, 0, 14, 0), (1, 1), ((2, 3), (3,)), 64),
+        ([ModuleShape(3, 3, 1)], 1, Weights(21, 14, 14, 0), (1, 2), ((1, 3), (3, 3)), 435),
+        ([ModuleShape(3, 3, 1)], 1, Weights(3, 2, 2, 0), (7, 14), ((1, 3), (3, 3)), 435),
+    ],
+)
+def test_bounds_are_rounded_up_to_what_weights_and_levels_have_in_common(
+    modules, dp, weights, levels, leaves, linear
+):
+    """All of these costs are multiples of 7 or 21, and what prices prove is not."""
+    job = Job(tuple(modules), dp)
+    bound = nested.bound(job, weights, levels, leaves)
+    assert rounded(bound.prices.total, 1) <= linear
+    assert bound.value == optimum(job, weights, levels, leaves)

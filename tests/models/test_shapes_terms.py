@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from itertools import combinations, combinations_with_replacement
 from math import gcd, prod
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -348,3 +349,17 @@ def test_slices_of_an_uneven_bridge_are_not_tied():
             placed = rng.integers(0, 3, small.job.world)
             whole = small.expanded(placed).tolist()
             assert cost(small.job, small.weights, placed.tolist()) == cost(job, WEIGHTS, whole)
+
+
+def test_a_solution_that_may_not_be_the_cheapest_is_no_bound():
+    bound = shapes.bound(*PACKED)
+    master = IntegerMaster.build(bound.relaxation, bound.prices, bound.value)
+    halfway = SimpleNamespace(
+        best_objective_bound=2.0 * bound.value - 9,
+        objective_value=2.0 * bound.value,
+        value=lambda _: 0,
+    )
+    answer = master._answer(halfway, cp_model.FEASIBLE, 0)
+    assert answer.lower == 2 * bound.value - 9
+    assert not answer.decided
+    assert master._answer(halfway, cp_model.OPTIMAL, 0).decided
