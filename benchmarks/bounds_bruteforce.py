@@ -36,7 +36,7 @@ def features(job: Job) -> str:
 def main() -> int:
     """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=int, default=10, help="slots of a job at most")
     parser.add_argument("--modules", type=int, choices=(1, 2), help="else one or two, at random")

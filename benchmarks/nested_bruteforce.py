@@ -141,4 +141,4 @@ def main(problems: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(a) for a in [*sys.argv[1:], "500", "0"][:2]))
+    main(*(int(a) for a in [*sys.argv[1:], "2000", "0"][:2]))

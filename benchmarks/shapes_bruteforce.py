@@ -242,5 +242,5 @@ def _drawn(rng: random.Random, ruled: str, *, experts: bool) -> tuple[Problem, R
 
 
 if __name__ == "__main__":
-    given = [*sys.argv[1:], *["1000", "0", "free"][len(sys.argv) - 1 :]]
+    given = [*sys.argv[1:], *["2000", "0", "free"][len(sys.argv) - 1 :]]
     main(int(given[0]), int(given[1]), given[2])
