@@ -262,3 +262,9 @@ def test_survivors_are_all_patterns_within_the_gap_whatever_their_heights():
         assert {pattern_pairs(pipeline, p).tobytes() for p in within} <= {
             pattern_pairs(pipeline, p).tobytes() for p in listed.patterns[k]
         }
+
+
+def test_no_time_is_spent_on_lanes_when_it_is_up():
+    job = Job((ModuleShape(2, 1, 2, ep=8),), dp=12)
+    assert units.bound(job, DEFAULT, [12] * 4, deadline=0.0).cut == 0
+    assert units.bound(job, DEFAULT, [12] * 4).cut > 0

@@ -8,6 +8,7 @@ every placement.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 
@@ -87,7 +88,8 @@ def bound(
         assert cut is not None, "without tensor groups to cut, the slots fit"
         return UnitsBound(cut, None, cut, None, (), "cut")
     whole, reached = max(0, pipeline.links(found.proven)), found.choice.cost
-    if cut is not None and cut < whole and len(job.modules) == 1:
+    late = deadline is not None and monotonic() > deadline
+    if cut is not None and cut < whole and len(job.modules) == 1 and not late:
         lanes = job.modules[0].tp
         cut = max(cut, cut_at_prices(pipeline, found.prices, capacities, lanes, weights.tp))
     return UnitsBound(
