@@ -110,7 +110,7 @@ INFEASIBLE = {
         {"nodes": 3},
         {"decoder": {"tp": 6}, "dp": 4},
         {"within": {"tp": "node"}},
-        {"$.constraints.within.tp", "$.job.decoder.tp"},
+        {"$.constraints.within.tp", "$.job.decoder.tp", "$.job.dp"},  # three copies would fit
         "4 tp groups of 6 ranks must each fit into one node",
     ),
     "a pin against a group": (
@@ -154,7 +154,7 @@ def test_what_cannot_be_is_refused_with_the_lines_that_conflict(name: str) -> No
 def test_hierarchical_cp_is_refused_by_counting() -> None:
     job = {"decoder": {"tp": 2, "cp": 4}, "hierarchical_cp": [4], "dp": 1}
     made = problem({"nodes": 4, "gpus_per_node": 2}, job)
-    with pytest.raises(Infeasible, match=r"a hcp_0 group of the decoder has 4 ranks"):
+    with pytest.raises(Infeasible, match=r"an hcp_0 group of the decoder has 4 ranks"):
         planner.solve(made)
 
 
@@ -229,7 +229,7 @@ def test_fractional_and_wild_weights_keep_the_bound_below_the_cost() -> None:
         assert planner.verify(plan) == []
 
 
-def test_rules_that_no_bound_knows_are_mended_into_the_plan_without_them() -> None:
+def test_both_context_rules_cost_what_they_must() -> None:
     """Dead GPUs make the best free plan break the footprint in a few blocks only."""
     nodes = [{"name": "a[1-2]", "gpus": 8, "offline": [0]}, {"name": "b[1-4]", "gpus": 8}]
     job = {"decoder": {"tp": 4, "cp": 2, "pp": 1}, "dp": 5}
