@@ -154,9 +154,11 @@ def test_dead_gpus_leave_more_links_on_their_rail_than_slot_order() -> None:
     for n in np.unique(node):
         ranks = np.flatnonzero(node == n)
         ordered[ranks] = machines.usable[machines.device_node[machines.usable] == n][: len(ranks)]
-    assert share(rail_counts(grid, machines, plan.placement)) > 0.9
-    assert share(rail_counts(grid, machines, ordered)) < 0.8
-    assert share(rail_counts(grid, machines, megatron_order(machines, grid.world))) < 0.8
+    megatron = megatron_order(machines, grid.world)
+    # Several plans cost the least, and the share differs between them.
+    ours = share(rail_counts(grid, machines, plan.placement))
+    assert ours > share(rail_counts(grid, machines, ordered)) + 0.1
+    assert ours > share(rail_counts(grid, machines, megatron)) + 0.1
 
 
 def test_rails_are_read_and_checked() -> None:
