@@ -13,7 +13,7 @@ def solve_by_shapes(search: Search) -> None:
     """Bound every level small enough for shapes to be listed, and assemble plans that meet it."""
     for i, level in enumerate(search.machines.levels):
         capacities = search.machines.capacities(level).tolist()
-        if search.done or not search.weighing.levels[i]:
+        if search.done or search.settled(i) or not search.weighing.levels[i]:
             continue
         rules = shape_rules(search.problem, search.grid, i)
         if not shapes.applies(search.job, capacities, rules=rules):

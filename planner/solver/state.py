@@ -141,6 +141,10 @@ class Search:
 
     # What is proven
 
+    def settled(self, level: int) -> bool:
+        """Whether the incumbent costs what is proven at a level: that bound cannot rise."""
+        return self.placement is not None and self.level_cost(level) <= self.level_bounds[level]
+
     def weights_at(self, level: int) -> Weights:
         """Link weights for the bound of a level.
 

@@ -1,6 +1,6 @@
 """Costs at which the integer master asks whether a plan exists, from the bound upwards."""
 
-FEW = 1_000
+FEW = 4_000
 """Patterns that are always worth listing."""
 
 ALL_AT_ONCE = 300

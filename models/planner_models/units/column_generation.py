@@ -118,9 +118,13 @@ class Generation:
                     self.programme.add(k, pattern, self.flat.cost(pattern))
 
     def _shifted(self, pattern: Pattern) -> Iterable[Pattern]:
-        """A pattern, and the same on other stages where all blocks and units are of one size."""
+        """A pattern, and the same on other stages where all blocks and units are of one size.
+
+        Only where planes depend on heights: with flat planes the rounds are few and cheap, and
+        thousands of columns more make the whole numbers slow.
+        """
         uniform = np.ptp(self.pipeline.slices) == np.ptp(self.pipeline.size) == 0
-        if not pattern or not uniform:
+        if not pattern or not uniform or len(self.flat.parts) == 1:
             return [pattern]
         first = min(p for p, _ in pattern)
         behind = max(p + len(heights) for p, heights in pattern)
