@@ -245,7 +245,8 @@ def test_only_complete_lists_prove_more_than_the_linear_programme(
     assert found.proof == "integer"
     monkeypatch.setattr(gap, "LIMIT", 1)
     found = units.bound(job, weights, capacities)
-    assert (found.value, found.reached, found.proof) == (linear, best, "linear")
+    assert (found.value, found.proof) == (linear, "linear")
+    assert found.reached >= best
 
 
 def test_an_incumbent_between_two_multiples_is_proven():

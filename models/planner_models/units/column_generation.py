@@ -13,15 +13,14 @@ Subject to
     flow[p, part]  arcs into a partition of stage p  =  arcs out of it; D copies start
     coupling[r]    uses of r by the patterns  =  uses of r by the arcs
 Minimise
-    cost of the patterns, plus a penalty on slack.
+    cost of the patterns, plus the cost of slack, which keeps prices in a box (`programme`).
 
 For *any* prices mu of the rows
 
     L(mu) = constant + sum_k q[k] min over patterns (cost - mu)  +  D (cheapest copy under mu)
 
 is a lower bound. Prices are multiples of 1 / SCALE, so L is an exact integer in those units and a
-solver's rounding never touches the proof. Pricing is done a quarter of the way from the best prices
-so far to the programme's, and further on as long as that brings no column.
+solver's rounding never touches the proof.
 """
 
 from collections.abc import Iterable
@@ -37,8 +36,8 @@ from planner_models.units.orders import first_patterns
 from planner_models.units.pricing import NEVER
 from planner_models.units.programme import SCALE, Domains, Programme, Rows
 
-SHARES = (4, 2, 1)
-"""Parts of the way to the programme's prices that are tried."""
+WIDER, NARROWER = 4.0, 1 / 1.5
+"""What becomes of the box when nothing is left in it, and when its prices were no better."""
 
 TOLERANCE = 1e-6
 """Of the programme's optimum against whole numbers."""
@@ -146,20 +145,30 @@ class Generation:
         return Columns(self.bound, prices, patterns, self.rounds, possible, converged)
 
     def run(self, target: int | None, deadline: float | None) -> Columns:
-        """Repeat until no column is left, the target is reached or time is up."""
+        """Repeat until no column is left, the target is reached or time is up.
+
+        The programme's prices stay in a box around the best so far. It doubles where they were
+        right, shrinks where they were no better, and grows once nothing is left in it.
+        """
         enough = self.impossible if target is None else min(self.impossible, SCALE * (target - 1))
         while self.bound <= enough:
             solution = self.programme.solve()
             if solution is None or (deadline is not None and monotonic() > deadline):
                 return self.finished(converged=False)
-            if not solution.slack and -(-self.bound // SCALE) >= solution.value - TOLERANCE:
-                break
-            best, step = self.prices, solution.prices - self.prices
-            if any(self.improve(best + step // share) for share in SHARES):
-                continue
-            if not solution.slack:
-                break
-            self.programme.raise_penalty()
+            before, brought = self.bound, False
+            hoped = SCALE * solution.value - before
+            if -(-before // SCALE) < solution.value - TOLERANCE:
+                brought = self.improve(solution.prices)
+            gained = self.bound - before
+            if not brought and not gained:
+                if not solution.slack:
+                    break
+                factor = WIDER
+            elif gained:
+                factor = 2.0 if 2 * gained > hoped else 1.0
+            else:
+                factor = NARROWER
+            self.programme.confine(self.prices, factor)
         return self.finished(converged=True)
 
 

@@ -15,8 +15,10 @@ LISTED = 1000
 """Arcs of a place up to which all are in the programme from the first; beyond, as they are met."""
 
 MODEST = 16
-"""Part of the dearest cost that slack costs at first. It bounds the prices, and wild prices bring
-many columns that nobody needs: with experts ten times as many rounds at 1 as at 16."""
+"""Part of the dearest cost that prices may move at first, either way."""
+
+LEAST_REACH = 0.25
+"""How far they may move at least."""
 
 FALLBACKS = ("use_preprocessing:false", "use_dual_simplex:true", "use_scaling:false")
 """Parameters of GLOP for programmes that it gives up on."""
@@ -94,7 +96,10 @@ class Solution:
 
 
 class Programme:
-    """The programme over the columns found so far.
+    """The programme over the columns found so far, its prices in a box.
+
+    A slack of either sign on a coupling row costs what its price may become at most: the centre of
+    the box and the reach beyond it. Wild prices bring many columns that nobody needs.
 
     Attributes:
         columns: number of its variables.
@@ -112,11 +117,11 @@ class Programme:
         self.coupling = [self.solver.Constraint(0.0, 0.0) for _ in range(rows.count)]
         self.convexity = [self.solver.Constraint(float(q), float(q)) for q in domains.count]
         dearest = max(pipeline.own.max(), pipeline.credit.max(), pipeline.plane.max())
-        self.penalty = max(1.0, float(dearest) / MODEST)
+        self.reach = max(1.0, float(dearest) / MODEST)
         self.slacks = []
         for row in self.coupling:
             for sign in (1.0, -1.0):
-                slack = self._variable(self.penalty)
+                slack = self._variable(self.reach)
                 row.SetCoefficient(slack, sign)
                 self.slacks.append(slack)
         self._flow()
@@ -184,8 +189,10 @@ class Programme:
                 return True
         return False
 
-    def raise_penalty(self) -> None:
-        """Make slack four times dearer."""
-        self.penalty *= 4
-        for slack in self.slacks:
-            self.objective.SetCoefficient(slack, self.penalty)
+    def confine(self, centre: Ints, factor: float) -> None:
+        """Move the box to other prices (in 1 / SCALE), and make it larger or smaller."""
+        self.reach = max(LEAST_REACH, factor * self.reach)
+        prices = (centre / SCALE).tolist()
+        for price, above, below in zip(prices, self.slacks[::2], self.slacks[1::2], strict=True):
+            self.objective.SetCoefficient(above, self.reach + price)
+            self.objective.SetCoefficient(below, self.reach - price)
