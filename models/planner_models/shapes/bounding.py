@@ -9,7 +9,13 @@ from planner_models.contraction import Contraction, contract
 from planner_models.job import Job, Weights
 from planner_models.shapes.atoms import SplitBlock, TooManyContentsError
 from planner_models.shapes.blocks import MAX_CELLS, copies_in_block
-from planner_models.shapes.column_generation import Evaluation, Relaxation, best_prices, rounded
+from planner_models.shapes.column_generation import (
+    Evaluation,
+    Relaxation,
+    best_prices,
+    past,
+    rounded,
+)
 from planner_models.shapes.coupling import Coupling
 from planner_models.shapes.integer_master import IntegerMaster, Solution
 from planner_models.shapes.packing import Packing
@@ -167,7 +173,7 @@ def bound(
     value = rounded(prices.total, unit)
     solution, packing = None, Packing(relaxation.graph)
     targets = Targets(value, unit, enough, known=incumbent is not None)
-    while (target := targets.at) is not None:
+    while (target := targets.at) is not None and not past(deadline):
         master = IntegerMaster.build(relaxation, prices, target, most=targets.most)
         if master is None:
             if targets.shorten():

@@ -209,7 +209,7 @@ def best_prices(
     master = Master(relaxation)
     best = relaxation.evaluate(np.zeros(relaxation.coupling.lines, dtype=np.int64), keep=_KEEP)
     master.add(best)
-    while rounded(best.total, granularity) < enough and not _past(deadline):
+    while rounded(best.total, granularity) < enough and not past(deadline):
         proposal = master.solve()
         if proposal is None:
             break
@@ -236,5 +236,6 @@ def rounded(total: int, granularity: int) -> int:
     return max(0, -(-total // unit)) * granularity
 
 
-def _past(deadline: float | None) -> bool:
+def past(deadline: float | None) -> bool:
+    """Whether a deadline of `time.monotonic` has passed."""
     return deadline is not None and monotonic() >= deadline
