@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from planner.lanes import lane_pairs, slice_pairs
 from planner.spec.job import Job, Module
+from planner.spec.names import DENSE_GROUPS
 from planner.spec.problem import Problem
 
 Ints = npt.NDArray[np.int64]
@@ -157,15 +158,6 @@ class Grid:
 
         Names follow Megatron-core's ProcessGroupCollection.
         """
-        dense = {
-            "tp": ("tp",),
-            "cp": ("cp",),
-            "dp": ("dp",),
-            "dp_cp": ("dp", "cp"),
-            "tp_cp": ("tp", "cp"),
-            "tp_dp": ("tp", "dp"),
-            "tp_dp_cp": ("tp", "dp", "cp"),
-        }
         expert = {
             "ep": ("ep",),
             "expt_tp": ("tp",),
@@ -173,7 +165,7 @@ class Grid:
             "tp_ep": ("tp", "ep"),
             "tp_ep_pp": ("tp", "ep", "pp"),
         }
-        out = {name: [m.vary(*axes) for m in self.modules] for name, axes in dense.items()}
+        out = {name: [m.vary(*axes) for m in self.modules] for name, axes in DENSE_GROUPS.items()}
         out["pp"] = self.pipelines
         out["mp"] = self._model_groups()
         out["embd"] = [_distinct_rows(p[:, sorted({0, p.shape[1] - 1})]) for p in self.pipelines]

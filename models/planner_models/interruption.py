@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 
 from ortools.sat.python import cp_model
 
@@ -30,6 +31,11 @@ def asked() -> bool:
     """Whether the event of `listening` is set."""
     stop = _listened.get()
     return stop is not None and stop.is_set()
+
+
+def over(deadline: float | None) -> bool:
+    """Whether it is time to stop: a deadline of `time.monotonic` has passed, or the user asks."""
+    return asked() or (deadline is not None and monotonic() >= deadline)
 
 
 def solve(

@@ -13,19 +13,10 @@ import numpy as np
 
 from planner.machines import Ints, Machines
 from planner.spec.job import Job
+from planner.spec.names import DENSE_GROUPS
 from planner.spec.traffic import Traffic
 
-_AXES = {
-    "tp": ("tp",),
-    "cp": ("cp",),
-    "dp": ("dp",),
-    "dp_cp": ("dp", "cp"),
-    "tp_cp": ("tp", "cp"),
-    "tp_dp": ("tp", "dp"),
-    "tp_dp_cp": ("tp", "dp", "cp"),
-    "pp": ("pp",),
-    "mp": ("tp", "pp"),
-}
+_AXES = DENSE_GROUPS | {"pp": ("pp",), "mp": ("tp", "pp")}
 """Axes that the groups of a name vary; the experts' own groups are not counted here."""
 
 

@@ -10,6 +10,17 @@ NAME_RULE = "letters, digits, '_', '.' and '-', at most 253, neither first nor l
 LINK_KINDS = ("tp", "cp", "dp", "pp", "ep", "expt_tp", "expt_dp", "embd")
 """Kinds of links, in the order reports print them."""
 
+DENSE_GROUPS = {
+    "tp": ("tp",),
+    "cp": ("cp",),
+    "dp": ("dp",),
+    "dp_cp": ("dp", "cp"),
+    "tp_cp": ("tp", "cp"),
+    "tp_dp": ("tp", "dp"),
+    "tp_dp_cp": ("tp", "dp", "cp"),
+}
+"""Axes that the groups of a name vary inside a stage; experts have their own factorisation."""
+
 DEFAULT_WEIGHTS = {
     "tp": 1000,
     "cp": 100,

@@ -8,8 +8,8 @@ from planner_models import nested
 from planner_models.job import Job, ModuleShape, Weights
 from planner_models.nested import integer_master
 from planner_models.nested.bounding import relax_best, targets
-from planner_models.nested.column_generation import rounded
 from planner_models.nested.integer_master import IntegerMaster
+from planner_models.shapes.column_generation import rounded
 
 JOB = Job((ModuleShape(3, 1, 2),), dp=2)
 WEIGHTS = Weights(10, 5, 0, 1)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.nested_bruteforce import optimum
 from planner_models import nested
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.nested.column_generation import rounded
+from planner_models.shapes.column_generation import rounded
 
 
 @pytest.mark.parametrize(

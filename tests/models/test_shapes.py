@@ -18,6 +18,7 @@ from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.planes import SCALE, RowPlanes
 from planner_models.shapes.pricing import FAR
 from planner_models.shapes.targets import ALL_AT_ONCE, FEW, Targets
+from tests.models.shapes_cases import shape_of
 from tests.oracle.slots_cost import content_cost, pairs
 
 DEFAULT = Weights(1000, 100, 1, 10, ep=100, expt_tp=1000, expt_dp=1, embd=1)
@@ -89,7 +90,7 @@ class TestSplitBlock:
         inner = Weights(tp=7, cp=0, dp=0, pp=0, ep=3)
         for mask in range(1, 64):
             held = [r for r in range(6) if mask >> r & 1]
-            shape = self.shape_of(split, held)
+            shape = shape_of(split, held)
             assert prices[split.uses[shape]] == content_cost(self.JOB, inner, held)
             whole.add(shape)
         assert whole == set(range(len(split)))
@@ -98,7 +99,7 @@ class TestSplitBlock:
         split = self.block()
         for mask in range(1, 64):
             held = [r for r in range(6) if mask >> r & 1]
-            shape = self.shape_of(split, held)
+            shape = shape_of(split, held)
             for f, plane in enumerate(split.planes):
                 touched = sum(mask & row > 0 for row in plane.masks)
                 filled = sum(mask & row == row for row in plane.masks)
@@ -107,20 +108,11 @@ class TestSplitBlock:
 
     def test_overlaps_are_upper_estimates(self):
         split = self.block()
-        of = [self.shape_of(split, [r for r in range(6) if m >> r & 1]) for m in range(1, 64)]
+        of = [shape_of(split, [r for r in range(6) if m >> r & 1]) for m in range(1, 64)]
         for a in range(1, 64):
             for b in range(1, 64):
                 if a.bit_count() + b.bit_count() <= 6:
                     assert split.overlap[of[a - 1], of[b - 1]] >= (a & b).bit_count()
-
-    @staticmethod
-    def shape_of(split, held):
-        content = np.bincount(split._atom[held], minlength=len(split._sizes))
-        for twin in set(split._twin):
-            alike = [a for a, t in enumerate(split._twin) if t == twin]
-            content[alike] = sorted(content[alike], reverse=True)
-        index = next(i for i, c in enumerate(split._contents) if (c == content).all())
-        return int(np.searchsorted(split._starts, index, side="right")) - 1
 
 
 class TestTilings:

@@ -24,6 +24,7 @@ from planner_models.shapes.dealing import Dealing
 from planner_models.shapes.integer_master import IntegerMaster
 from planner_models.shapes.packing import Packing
 from planner_models.shapes.planes import SCALE, RowPlanes
+from tests.models.shapes_cases import shape_of
 from tests.oracle.slots_cost import cost, links
 
 WEIGHTS = Weights(5, 3, 2, 1)
@@ -125,16 +126,6 @@ def test_bridge_of_split_blocks_has_the_busiest_cells_of_the_smaller_side(
     for a, left in enumerate(graph.blocks[0].size):
         for b, right in enumerate(graph.blocks[1].size):
             assert arc.overlap[a, b] == min(busiest[0] * left, busiest[1] * right)
-
-
-def shape_of(split, held):
-    """The shape of a set of cells, from its counts on atoms, descending among twins."""
-    content = np.bincount(split._atom[held], minlength=len(split._sizes))
-    for twin in set(split._twin):
-        alike = [a for a, t in enumerate(split._twin) if t == twin]
-        content[alike] = sorted(content[alike], reverse=True)
-    index = next(i for i, c in enumerate(split._contents) if (c == content).all())
-    return int(np.searchsorted(split._starts, index, side="right")) - 1
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from math import gcd
 
 import numpy as np
 
+from planner_models.interruption import over
 from planner_models.job import Job, ModuleShape, Weights
-from planner_models.nested.column_generation import best_prices, over, rounded
+from planner_models.nested.column_generation import best_prices
 from planner_models.nested.fabric import leaves_of
 from planner_models.nested.integer_master import IntegerMaster
 from planner_models.nested.relaxation import Evaluation, Prices, Relaxation, scaled
@@ -15,6 +16,7 @@ from planner_models.shapes import applies as shapes_apply
 from planner_models.shapes import bounding
 from planner_models.shapes.blocks import Block, copies_in_block
 from planner_models.shapes.column_generation import best_prices as node_prices
+from planner_models.shapes.column_generation import rounded
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import FAR
 from planner_models.shapes.stages import MOST_SHAPES

@@ -7,13 +7,13 @@ within reach of the best so far. It only proposes prices; what they prove is eva
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no stubs
 
-from planner_models import interruption
+from planner_models.interruption import over
 from planner_models.nested.relaxation import Columns, Evaluation, Prices, Relaxation
+from planner_models.shapes.column_generation import rounded
 from planner_models.shapes.planes import SCALE
 
 _KEEP = 24
@@ -207,14 +207,3 @@ def best_prices(
         elif -gained > hoped:
             master.confine(best.prices, max(master.reach / 1.5, _LEAST_REACH))
     return best
-
-
-def rounded(total: int, granularity: int) -> int:
-    """Least cost a plan can have, given the bound in units of 1 / SCALE of a doubled cost."""
-    unit = 2 * SCALE * granularity
-    return max(0, -(-total // unit)) * granularity
-
-
-def over(deadline: float | None) -> bool:
-    """Whether it is time to stop: the deadline has passed, or the user asks for it."""
-    return interruption.asked() or (deadline is not None and monotonic() >= deadline)

@@ -13,12 +13,12 @@ cheapest loss is taken; where a step fails, the master's solution is forbidden a
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from planner_models import interruption
+from planner_models.interruption import over
 from planner_models.shapes.bounding import ShapesBound
 from planner_models.shapes.cells import Cells, Piece
 from planner_models.shapes.column_generation import Relaxation
@@ -71,7 +71,7 @@ def assemble(
     placements = Placements(bound.relaxation.graph)
     master = None
     for _ in range(tries):
-        if solution is None or (deadline is not None and monotonic() >= deadline):
+        if solution is None or over(deadline):
             break
         found = _cut_up(bound, solution, placements, deadline)
         if found is not None and (best is None or found.cost < best.cost):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from planner_models.contraction import Contraction, contract
+from planner_models.interruption import over
 from planner_models.job import Job, Weights
 from planner_models.shapes.atoms import SplitBlock, TooManyContentsError
 from planner_models.shapes.blocks import MAX_CELLS, copies_in_block
@@ -13,7 +14,6 @@ from planner_models.shapes.column_generation import (
     Evaluation,
     Relaxation,
     best_prices,
-    past,
     rounded,
 )
 from planner_models.shapes.coupling import Coupling
@@ -173,7 +173,7 @@ def bound(
     value = rounded(prices.total, unit)
     solution, packing = None, Packing(relaxation.graph)
     targets = Targets(value, unit, enough, known=incumbent is not None)
-    while (target := targets.at) is not None and not past(deadline):
+    while (target := targets.at) is not None and not over(deadline):
         master = IntegerMaster.build(relaxation, prices, target, most=targets.most)
         if master is None:
             if targets.shorten():

@@ -25,11 +25,11 @@ linear programme over the columns found so far only proposes where to look.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 from ortools.linear_solver import pywraplp  # type: ignore[import-untyped]  # ships no stubs
 
+from planner_models.interruption import over
 from planner_models.shapes.coupling import Coupling
 from planner_models.shapes.planes import SCALE
 from planner_models.shapes.pricing import FAR, NodePricing, Pattern
@@ -209,7 +209,7 @@ def best_prices(
     master = Master(relaxation)
     best = relaxation.evaluate(np.zeros(relaxation.coupling.lines, dtype=np.int64), keep=_KEEP)
     master.add(best)
-    while rounded(best.total, granularity) < enough and not past(deadline):
+    while rounded(best.total, granularity) < enough and not over(deadline):
         proposal = master.solve()
         if proposal is None:
             break
@@ -234,8 +234,3 @@ def rounded(total: int, granularity: int) -> int:
     """Least cost a plan can have, given L in units of 1 / SCALE of a doubled cost."""
     unit = 2 * SCALE * granularity
     return max(0, -(-total // unit)) * granularity
-
-
-def past(deadline: float | None) -> bool:
-    """Whether a deadline of `time.monotonic` has passed."""
-    return deadline is not None and monotonic() >= deadline

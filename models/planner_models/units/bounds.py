@@ -8,10 +8,10 @@ every placement.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 
+from planner_models.interruption import over
 from planner_models.job import Job, Weights
 from planner_models.units.assembly import assembled
 from planner_models.units.cut_groups import Master, cut_bound
@@ -88,7 +88,7 @@ def bound(
         assert cut is not None, "without tensor groups to cut, the slots fit"
         return UnitsBound(cut, None, cut, None, (), "cut")
     whole, reached = max(0, pipeline.links(found.proven)), found.choice.cost
-    late = deadline is not None and monotonic() > deadline
+    late = over(deadline)
     if cut is not None and cut < whole and len(job.modules) == 1 and not late:
         lanes = job.modules[0].tp
         cut = max(cut, cut_at_prices(pipeline, found.prices, capacities, lanes, weights.tp))

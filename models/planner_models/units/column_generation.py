@@ -25,10 +25,10 @@ solver's rounding never touches the proof.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 
+from planner_models.interruption import over
 from planner_models.units.copies import cheapest_copy, copy_arcs
 from planner_models.units.flattening import Cheapest, Flattened
 from planner_models.units.heights import Ints, Pattern
@@ -153,7 +153,7 @@ class Generation:
         enough = self.impossible if target is None else min(self.impossible, SCALE * (target - 1))
         while self.bound <= enough:
             solution = self.programme.solve()
-            if solution is None or (deadline is not None and monotonic() > deadline):
+            if solution is None or over(deadline):
                 return self.finished(converged=False)
             before, brought = self.bound, False
             hoped = SCALE * solution.value - before

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 
+from planner_models.interruption import over
 from planner_models.units.assembly import laid_out
 from planner_models.units.column_generation import Columns, generate
 from planner_models.units.copies import MOST_SLICES
@@ -122,7 +122,7 @@ class Search:
         return Whole(min(proven, beaten), choice, self.columns.prices, proof)
 
     def _late(self) -> bool:
-        return self.deadline is not None and monotonic() > self.deadline
+        return over(self.deadline)
 
     def _known(self, high: int | None) -> Choice:
         """The cheapest plan of the columns at hand, or of those that one up to `high` may use."""
